@@ -1,0 +1,272 @@
+/*
+ * What this machine has and what it allows: processor, caches, nodes, huge pages
+ * and their pools, THP, limits, and what its kernel can do.
+ *
+ * hc_machine_read() takes all of it at one time; the accessors then only look at
+ * the snapshot. Counters move under other processes: a snapshot is a statement
+ * about the past.
+ *
+ * Everything under /proc and /sys is read below opts.root, so that the tree of
+ * another machine can be looked at. What isn't in files (processor features, the
+ * affinity, resource limits, probes of the kernel) is then unknown, and is left
+ * out, never mixed in from the machine that is running.
+ *
+ * Link with -lhugeclear; see hc_machine(3).
+ */
+#ifndef HUGECLEAR_SYS_H
+#define HUGECLEAR_SYS_H
+
+#include <hugeclear/hugeclear.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hc_machine;
+
+struct hc_machine_opts {
+	size_t size;
+	const char *root; /* NULL or "": this machine. Else a folder with proc/ and sys/ in it. */
+};
+
+/*
+ * Reads the machine. A file that isn't there or makes no sense never fails the
+ * call: what it would have told is unknown, and where it is odd there is a
+ * warning (hc_machine_warning()).
+ *
+ * Returns 0 and an object for hc_machine_free(); -ENOMEM; -ENOENT, -ENOTDIR or
+ * -EACCES where opts.root isn't a folder that can be read.
+ */
+HC_API int hc_machine_read(const struct hc_machine_opts *opts, struct hc_machine **ret_machine);
+
+/* Frees the snapshot and all that was got from it. Takes and returns NULL. */
+HC_API struct hc_machine *hc_machine_free(struct hc_machine *machine);
+
+/* The i-th thing that was odd ("/sys/...: not a number: ''"), from 0; NULL past the last. */
+HC_API const char *hc_machine_warning(const struct hc_machine *machine, unsigned i);
+
+/* ---- Sets of CPU or node numbers ---------------------------------------- */
+
+/* A set of small numbers, as in the kernel's lists. Owned by the snapshot. */
+struct hc_idset;
+
+HC_API unsigned hc_idset_count(const struct hc_idset *set);
+HC_API int hc_idset_has(const struct hc_idset *set, unsigned id); /* 1 or 0 */
+/* The smallest member >= from, or -1. for (int i = -1; (i = hc_idset_next(set, i + 1)) >= 0;) */
+HC_API int hc_idset_next(const struct hc_idset *set, int from);
+/* The kernel's notation, "0-3,8"; "" for the empty set. Owned by the set. */
+HC_API const char *hc_idset_text(const struct hc_idset *set);
+
+/* ---- Processor and caches ------------------------------------------------ */
+
+struct hc_processor {
+	const char *architecture;         /* "x86_64", "aarch64" ... */
+	const char *vendor;               /* "AuthenticAMD" ...; "" where unknown */
+	const char *model_name;           /* as /proc/cpuinfo has it; "" where unknown */
+	unsigned family, model, stepping; /* x86; 0 elsewhere */
+	/*
+	 * Names, separated by spaces, of the features that clearing methods use and
+	 * that both processor and operating system support ("erms avx2 avx512f"),
+	 * and of those that the processor has but that are masked, with the reason
+	 * in brackets ("avx512f(zmm state off)").
+	 */
+	const char *features;
+	const char *features_masked;
+	int virtualised;        /* 1 or 0, -1 unknown */
+	const char *hypervisor; /* "KVM" ...; "" where unknown or none */
+	/* Bytes, one instance; 0 where unknown. */
+	uint64_t l1d, l2, l3;
+	/* Up to this length memory that is cleared for HC_INTENT_SOON stays cached; never 0. */
+	uint64_t cached_up_to;
+};
+
+/* Never NULL. */
+HC_API const struct hc_processor *hc_machine_processor(const struct hc_machine *machine);
+
+/* ---- CPUs and nodes ------------------------------------------------------ */
+
+struct hc_cpus {
+	const struct hc_idset *online;
+	const struct hc_idset *allowed;  /* the caller's affinity; NULL for another root */
+	uint64_t quota_us, period_us;    /* the tightest cgroup's CPU quota; HC_UNKNOWN: none */
+	unsigned default_threads;        /* at least 1 */
+	const char *default_threads_why; /* "affinity (2 CPUs)", "cgroup quota 1.5 CPUs (/sys/fs/...)" */
+};
+
+HC_API const struct hc_cpus *hc_machine_cpus(const struct hc_machine *machine);
+
+struct hc_node {
+	unsigned id;
+	const struct hc_idset *cpus;  /* may be empty */
+	uint64_t mem_total, mem_free; /* bytes; HC_UNKNOWN */
+	int has_memory;               /* 1 or 0 */
+	/* The nearest node with memory, and with CPUs: itself where it has them. -1 where none. */
+	int nearest_memory, nearest_cpus;
+};
+
+/*
+ * The i-th online node by number, from 0; NULL past the last. A kernel without
+ * NUMA shows one node 0.
+ */
+HC_API const struct hc_node *hc_machine_node(const struct hc_machine *machine, unsigned i);
+
+/* The online node with this number; NULL, with a detail that lists the online ones, where it isn't. */
+HC_API const struct hc_node *hc_machine_node_by_id(const struct hc_machine *machine, unsigned id);
+
+/*
+ * The distance that the firmware gives from one node to another (10: itself).
+ * Returns it; -ENOENT where one of them isn't online; -ENODATA where unknown.
+ */
+HC_API int hc_machine_node_distance(const struct hc_machine *machine, unsigned from, unsigned to);
+
+/* ---- Memory and page sizes ----------------------------------------------- */
+
+struct hc_memory {
+	/* Bytes; HC_UNKNOWN where meminfo doesn't say. */
+	uint64_t total, free, available, swap_total, swap_free, anon_huge_pages, hugetlb;
+	uint64_t base_page_size;         /* never unknown */
+	uint64_t default_huge_page_size; /* HC_UNKNOWN: the kernel has no hugetlb, or doesn't say */
+	/*
+	 * Where only /proc/meminfo is there: bytes in pools of other than the default
+	 * size. HC_UNKNOWN where it can't be told; 0 where pools are listed in full.
+	 */
+	uint64_t hugetlb_elsewhere;
+	int has_hugetlb; /* 1; 0: "kernel has no hugetlb support"; -1 unknown (the folder can't be read) */
+};
+
+HC_API const struct hc_memory *hc_machine_memory(const struct hc_machine *machine);
+
+/* One pool of huge pages. Counts are pages; each may be HC_UNKNOWN. */
+struct hc_pool {
+	uint64_t page_size; /* bytes */
+	uint64_t total, free, reserved, surplus, overcommit;
+	/* total - surplus: what nr_hugepages was set to. free - reserved: what a new map can have. */
+	uint64_t persistent, available;
+	uint64_t cgroup_bytes_left;      /* the tightest of this process's hugetlb cgroups; HC_UNKNOWN: no limit */
+	const char *cgroup_limit_file;   /* that limit's file; NULL where no limit */
+	int cgroup_limit_is_reservation; /* 1: mmap fails; 0: the fault would (SIGBUS) */
+	int is_default;
+};
+
+/* The i-th pool by page size, smallest first, from 0; NULL past the last. */
+HC_API const struct hc_pool *hc_machine_pool(const struct hc_machine *machine, unsigned i);
+
+/* The pool of this page size; NULL, with a detail that lists the sizes there are. */
+HC_API const struct hc_pool *hc_machine_pool_by_size(const struct hc_machine *machine, uint64_t page_size);
+
+struct hc_node_pool {
+	uint64_t page_size, total, free, surplus, persistent; /* the kernel doesn't count reserved ones by node */
+};
+
+/* The pool of that size on node id; NULL where the kernel shows none. */
+HC_API const struct hc_node_pool *hc_machine_node_pool(
+        const struct hc_machine *machine, unsigned id, uint64_t page_size);
+
+struct hc_thp {
+	int present;                                  /* 1; 0: kernel without THP; -1 unknown */
+	const char *enabled, *defrag, *shmem_enabled; /* the chosen word: "madvise"; "" unknown */
+	uint64_t pmd_size;                            /* bytes; HC_UNKNOWN */
+	int use_zero_page;                            /* 1, 0, -1 unknown */
+	int process_disabled;                         /* PR_SET_THP_DISABLE: 1, 0, -1 unknown */
+};
+
+HC_API const struct hc_thp *hc_machine_thp(const struct hc_machine *machine);
+
+struct hc_mthp {
+	uint64_t page_size;
+	const char *enabled; /* "inherit", "madvise" ... */
+};
+
+/* The i-th size of multi-size THP, smallest first; NULL past the last. */
+HC_API const struct hc_mthp *hc_machine_mthp(const struct hc_machine *machine, unsigned i);
+
+/* A mounted hugetlbfs. */
+struct hc_hugetlbfs {
+	const char *path;
+	uint64_t page_size;  /* HC_UNKNOWN where it is the default and that is unknown */
+	uint64_t size_limit; /* bytes; HC_UNKNOWN: none; 0 is a mount that can hold nothing */
+	uint64_t min_size;   /* bytes; 0 where none */
+};
+
+HC_API const struct hc_hugetlbfs *hc_machine_hugetlbfs(const struct hc_machine *machine, unsigned i);
+
+/* ---- Limits and the kernel ----------------------------------------------- */
+
+struct hc_limits {
+	/* Bytes, of this process; HC_UNKNOWN where not limited or not known. */
+	uint64_t locked_memory_soft, locked_memory_hard, address_space;
+	int locked_memory_applies;      /* 0: CAP_IPC_LOCK lifts it; -1 unknown */
+	uint64_t memory_cgroup_left;    /* bytes below the tightest memory cgroup's limit; HC_UNKNOWN */
+	const char *memory_cgroup_file; /* NULL where no limit */
+};
+
+HC_API const struct hc_limits *hc_machine_limits(const struct hc_machine *machine);
+
+/* Something the kernel can or cannot do, found out by trying it. */
+struct hc_kernel_feature {
+	const char *name;   /* "MADV_POPULATE_WRITE", "memfd_create hugetlb 2 MiB", "io_uring" ... */
+	int available;      /* 1, 0, -1 unknown */
+	const char *reason; /* why not, in words; NULL where available */
+};
+
+HC_API const struct hc_kernel_feature *hc_machine_kernel_feature(const struct hc_machine *machine, unsigned i);
+
+struct hc_kernel {
+	const char *release;    /* "6.1.0-25-amd64"; "" unknown */
+	const char *preemption; /* "none", "voluntary", "full", "lazy"; "" where not readable */
+	const char *boot_id;    /* "" unknown */
+};
+
+HC_API const struct hc_kernel *hc_machine_kernel(const struct hc_machine *machine);
+
+/* ---- Setting the pools --------------------------------------------------- */
+
+struct hc_pool_request {
+	size_t size;
+	uint64_t page_size;
+	int node;     /* a node's number, or -1: the machine's count, spread as the kernel does */
+	int relative; /* 0: pages is the new persistent count; 1: it is added to it (may be negative) */
+	int64_t pages;
+};
+
+struct hc_pool_opts {
+	size_t size;
+	const char *root;   /* as in hc_machine_opts */
+	int dry_run;        /* 1: check and fill in the result, write nothing */
+	int compact;        /* 1: compact memory and try again where fewer came */
+	int force;          /* 1: leave less than 5 % of memory to others */
+	int all_or_nothing; /* 1: put the old count back where fewer came */
+	unsigned retries;   /* more tries where fewer came; each waits 50 ms. At most 100. */
+};
+
+struct hc_pool_result {
+	size_t size;
+	/* Persistent pages there were, were wanted, and are now (read back). Written always. */
+	uint64_t before, wanted, now;
+	char path[256]; /* the file that was or would have been written */
+};
+
+/*
+ * Sets one pool. Takes a lock of the machine (run/hugeclear.lock below root), so that two
+ * callers don't mix up their reading and writing. Never lowers a count
+ * below the pages that are in use or reserved, and never raises it so far that
+ * less than 5 % of the machine's memory stays available, unless forced.
+ *
+ * Returns 0 where the count is as wanted; -ENOMEM where fewer (or, when lowering,
+ * more) came, with wanted and got in the detail and in the result; -EBUSY where
+ * lowering would take pages in use or reserved; -EINVAL for a page size or a node
+ * that isn't there, or a count below 0; -ERANGE where the pages exceed what
+ * the machine could ever hold; -EPERM, -EACCES, -EROFS, -ENOENT with
+ * the path where the file can't be written; -ENOSPC for the 5 %.
+ *
+ * Needs root for the machine itself. Not atomic against other programs that
+ * write the same file.
+ */
+HC_API int hc_pool_set(
+        const struct hc_pool_request *request, const struct hc_pool_opts *opts, struct hc_pool_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * Errors with a detail text.
+ *
+ * Convention of the whole project: a function returns 0 (or a count) or a
+ * negative errno, and never sets errno as well. Where an error is born it calls
+ * hc_fail(), which keeps one line for the calling thread: what was wanted, what
+ * there was, what to do. Functions above pass the number on unchanged and may
+ * add context with hc_fail_prefix().
+ */
+#ifndef HC_BASE_ERROR_H
+#define HC_BASE_ERROR_H
+
+#include <stddef.h>
+
+/* Longest detail kept, with its terminating NUL; longer ones are cut with "...". */
+#define HC_ERROR_DETAIL_MAX 1024
+
+/*
+ * Keeps the detail for this thread and returns -err.
+ * pre: err > 0. Safe after a failed call: errno is left as it was.
+ * The arguments may include the present hc_error_detail().
+ */
+int hc_fail(int err, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
+
+/* As hc_fail(), with ": " and the text of err behind the detail. */
+int hc_fail_errno(int err, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
+
+/* Puts "text: " before the kept detail and returns r. pre: r < 0 and a detail kept for it. */
+int hc_fail_prefix(int r, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
+
+/* An error on its way from a worker to the thread that called. */
+struct hc_error {
+	int err; /* 0 (none) or a negative errno */
+	char detail[HC_ERROR_DETAIL_MAX];
+};
+
+/* Takes this thread's detail into *ret_error, with r as its number. */
+void hc_error_save(int r, struct hc_error *ret_error);
+
+/* Makes *error this thread's error and returns its number. */
+int hc_error_restore(const struct hc_error *error);
+
+#endif

@@ -1,0 +1,5 @@
+#include <hugeclear/hugeclear.h>
+
+unsigned hc_version(void) {
+	return HC_VERSION;
+}

@@ -1,0 +1,46 @@
+/* Sets of CPU and node numbers: the kernel's list notation, and its bit masks. */
+#ifndef HC_SYS_IDSET_H
+#define HC_SYS_IDSET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <hugeclear/sys.h>
+
+/* Numbers above this are refused: bounds the memory of a set. The kernel's NR_CPUS and MAX_NUMNODES are far lower. */
+#define HC_IDSET_MAX 65535
+
+/*
+ * An opaque growable set. The functions of <hugeclear/sys.h> read it; these
+ * make it. A set's text (hc_idset_text) is made when it is asked for first:
+ * not from two threads at once for the first time.
+ */
+struct hc_idset *hc_idset_new(void);                  /* NULL: no memory */
+struct hc_idset *hc_idset_free(struct hc_idset *set); /* takes and returns NULL */
+int hc_idset_add(struct hc_idset *set, unsigned id);  /* -ERANGE, -ENOMEM */
+void hc_idset_remove(struct hc_idset *set, unsigned id);
+int hc_idset_copy(const struct hc_idset *set, struct hc_idset **ret_copy);
+bool hc_idset_is_subset(const struct hc_idset *small, const struct hc_idset *large);
+/* Keeps in set what is in other too. */
+void hc_idset_intersect(struct hc_idset *set, const struct hc_idset *other);
+
+/*
+ * Reads "0-3,8,16-31:2/4" (the kernel's list, with its group syntax
+ * first-last:used/group); one trailing newline is fine and an empty text is the
+ * empty set. -EINVAL with the text and the place; -ERANGE for a number above
+ * HC_IDSET_MAX. Takes no longer and no more memory than HC_IDSET_MAX numbers need.
+ */
+int hc_idset_parse(const char *text, struct hc_idset **ret_set);
+
+/*
+ * The set as an array of unsigned long for mbind(2), set_mempolicy(2) and
+ * sched_setaffinity(2), zero behind the last member. *ret_nr_bits is a multiple
+ * of the bits of a long and at least highest + 2, as mbind's maxnode wants it
+ * (the kernel looks at maxnode - 1 bits). Freed by the caller.
+ */
+int hc_idset_mask(const struct hc_idset *set, unsigned long **ret_mask, unsigned long *ret_nr_bits);
+
+/* From such an array. */
+int hc_idset_from_mask(const unsigned long *mask, unsigned long nr_bits, struct hc_idset **ret_set);
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * Processor features that clearing methods need, checked together with the
+ * state that the operating system keeps for their registers, and cache sizes.
+ *
+ * One file an architecture (processor_x86.c, processor_arm64.c,
+ * processor_other.c) fills the same struct; the build chooses.
+ */
+#ifndef HC_SYS_PROCESSOR_H
+#define HC_SYS_PROCESSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sys/root.h"
+
+/* Bits of a feature set. The names in hc_feature_name() are those of /proc/cpuinfo. */
+enum hc_feature {
+	HC_FEATURE_SSE2,
+	HC_FEATURE_AVX2,    /* AVX2, and XCR0 bits 1 and 2 */
+	HC_FEATURE_AVX512F, /* AVX-512F, and XCR0 bits 1, 2, 5, 6 and 7 */
+	HC_FEATURE_ERMS,    /* fast rep stosb */
+	HC_FEATURE_FSRM,    /* fast short rep mov */
+	HC_FEATURE_FSRS,    /* fast short rep stosb */
+	HC_FEATURE_MOVDIR64B,
+	HC_FEATURE_CLZERO,
+	HC_FEATURE_DCZVA, /* arm64: dc zva allowed (DCZID_EL0.DZP is 0) */
+	HC_NR_FEATURES,
+};
+
+#define HC_FEATURE_BIT(feature) (UINT32_C(1) << (feature))
+
+const char *hc_feature_name(enum hc_feature feature);
+
+struct hc_processor_id {
+	char vendor[16];
+	char model_name[64]; /* from the processor's own brand string; "" where it has none */
+	unsigned family, model, stepping;
+	uint32_t features;        /* HC_FEATURE_BIT()s that may be used */
+	uint32_t features_no_os;  /* the processor has them, the operating system doesn't keep their state */
+	uint32_t features_masked; /* taken away by HUGECLEAR_PROCESSOR_MASK */
+	unsigned dc_zva_bytes;    /* arm64: what one dc zva clears; 0 elsewhere */
+	bool hypervisor;          /* runs under one, as far as the processor says */
+	char hypervisor_name[16];
+};
+
+/*
+ * Where the registers come from: the processor, or a test. xgetbv is only called
+ * where leaf 1 has OSXSAVE (it faults otherwise).
+ */
+struct hc_processor_source {
+	void (*cpuid)(void *user, uint32_t leaf, uint32_t subleaf, uint32_t ret_abcd[4]);
+	uint64_t (*xgetbv)(void *user, uint32_t index);
+	void *user;
+};
+
+/*
+ * Asks the processor itself (source NULL), or the source; x86 only for the
+ * latter. mask: comma-separated feature names to take away, or NULL; unknown
+ * names in it are ignored; "all" takes away all but SSE2 and DCZVA.
+ */
+void hc_processor_identify(const struct hc_processor_source *source, const char *mask, struct hc_processor_id *ret_id);
+
+/*
+ * This machine's, asked once and kept, masked by the environment variable
+ * HUGECLEAR_PROCESSOR_MASK (which can only take features away). Thread-safe; async-signal-safe after the first call.
+ */
+const struct hc_processor_id *hc_processor_here(void);
+
+/* Bytes of one instance; 0 unknown. From sys/devices/system/cpu below root, else the processor itself where root is live. */
+struct hc_caches {
+	uint64_t l1d, l2, l3;
+};
+
+void hc_caches_read(const struct hc_root *root, struct hc_caches *ret_caches);
+
+/*
+ * Up to this many bytes, memory cleared for somebody who touches it next is best
+ * left in the cache. Derived from L2, within [HC_CACHED_MIN, HC_CACHED_MAX];
+ * never 0 whatever the caches claim to be (a hypervisor may show none, or a whole
+ * socket's).
+ */
+#define HC_CACHED_MIN (UINT64_C(2) << 20)
+#define HC_CACHED_MAX (UINT64_C(8) << 20)
+
+uint64_t hc_cached_up_to(const struct hc_caches *caches);
+
+#endif

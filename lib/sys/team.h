@@ -1,0 +1,70 @@
+/*
+ * A team of threads: so many, on these CPUs, all running before the first item.
+ *
+ * The caller is not a member: it waits, and is the one that asks to stop and
+ * tells progress. Work is a number of items that the members take in aligned
+ * blocks; which member takes which block isn't fixed.
+ */
+#ifndef HC_SYS_TEAM_H
+#define HC_SYS_TEAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hugeclear/hugeclear.h>
+
+#include "sys/idset.h"
+
+struct hc_team;
+
+struct hc_team_opts {
+	size_t size;
+	unsigned threads; /* 0: the default of this machine (affinity and cgroup quota) */
+	const struct hc_idset
+	        *cpus; /* one thread after another on each of them; NULL: the caller's affinity, not pinned */
+};
+
+/*
+ * Starts the threads and waits until all run. Fewer than asked for (EAGAIN from
+ * pids.max, RLIMIT_NPROC) is no error as long as there is one: see hc_team_threads().
+ * All signals are blocked in them. -EINVAL where a CPU isn't within the caller's
+ * affinity (the detail names both); -EAGAIN where not one could be started.
+ */
+int hc_team_open(const struct hc_team_opts *opts, struct hc_team **ret_team);
+
+/* Ends and joins all threads. Takes and returns NULL. In a forked child: frees nothing and returns NULL. */
+struct hc_team *hc_team_close(struct hc_team *team);
+
+unsigned hc_team_threads(const struct hc_team *team);
+
+/* Why there are fewer threads than asked for, in words; NULL where there aren't. */
+const char *hc_team_shortfall(const struct hc_team *team);
+
+/*
+ * Does the items [begin, end); thread is 0 .. hc_team_threads() - 1. Returns 0 or
+ * a negative errno with a detail, which ends the work of all members.
+ */
+typedef int (*hc_team_fn)(void *arg, uint64_t begin, uint64_t end, unsigned thread);
+
+struct hc_team_work {
+	uint64_t nr_items;
+	uint64_t align; /* every begin is a multiple of it, and so is every end but the last; 0: 1 */
+	uint64_t block; /* items a member takes at once, rounded up to align; 0: an even share */
+	hc_team_fn fn;
+	void *arg;
+	/* Asked and told by the calling thread after each finished block. May be NULL. */
+	hc_stop_fn stop;
+	hc_progress_fn progress; /* in items */
+	void *user;
+};
+
+/*
+ * Runs the work to its end and returns 0; the first error of a member (its
+ * detail is this thread's then); -ECANCELED after stop. *done: items in blocks
+ * that were finished. Every store of the members is visible to the caller
+ * afterwards, streaming ones only if fn fenced them. One caller at a time;
+ * -ECHILD in a forked child.
+ */
+int hc_team_run(struct hc_team *team, const struct hc_team_work *work, uint64_t *done);
+
+#endif
