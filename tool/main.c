@@ -1,0 +1,100 @@
+/* The command: finds the verb and sees that what it printed arrived. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <hugeclear/hugeclear.h>
+
+#include "cli.h"
+
+/* Only verbs that are in the build; one line each. */
+static const struct verb {
+	const char *name;
+	hc_verb_fn run;
+	const char *summary;
+} verbs[] = {
+        {NULL, NULL, NULL},
+};
+
+#define NR_ROWS (sizeof(verbs) / sizeof(*verbs))
+
+static void print_version(void) {
+	unsigned v = hc_version();
+	printf("hugeclear %u.%u.%u\n", v / 1000000, v / 1000 % 1000, v % 1000);
+}
+
+static void print_help(void) {
+	printf("usage: hugeclear VERB [OPTION]...\n"
+	       "\n"
+	       "Big, clean memory: what this machine has, how fast it clears, and how to set it.\n"
+	       "\n");
+	for (const struct verb *v = verbs; v->name; v++)
+		printf("  %-10s %s\n", v->name, v->summary);
+	printf("  %-10s %s\n", "help VERB", "the options of a verb, as 'hugeclear VERB --help'");
+	printf("\n"
+	       "  --help     this text\n"
+	       "  --version  the version of the command and its library\n"
+	       "\n"
+	       "Sizes are digits with K, M, G, T or P behind them, powers of 1024: 2M, 1GiB, 2048kB.\n"
+	       "\n"
+	       "exit codes: 0 ok, 1 failed, 2 compared and slower, 3 got less than asked for,\n"
+	       "4 not available on this machine, 5 not comparable, 64 usage, 130 interrupted\n");
+}
+
+static int run_verb(int argc, char **argv) {
+	const char *names[NR_ROWS + 1] = {"help"};
+	for (size_t i = 0; verbs[i].name; i++) {
+		if (strcmp(argv[0], verbs[i].name) == 0)
+			return cli_finish(verbs[i].name, verbs[i].run(argc, argv));
+		names[i + 1] = verbs[i].name;
+	}
+
+	const char *closest = cli_closest(argv[0], names);
+	if (closest)
+		return cli_usage(NULL, "there is no verb '%.60s': did you mean '%s'?", argv[0], closest);
+	return cli_usage(NULL, "there is no verb '%.60s'", argv[0]);
+}
+
+/*
+ * A descriptor of the first three that is closed would be the next file that is opened,
+ * and messages would go into it. Opened the wrong way round, so that using it stays the
+ * error that it is.
+ */
+static void fill_standard_descriptors(void) {
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
+int main(int argc, char **argv) {
+	fill_standard_descriptors();
+	/* For the width of text alone. Numbers are read and written in the C locale everywhere. */
+	setlocale(LC_CTYPE, "");
+	/* A message reaches a log in one piece. */
+	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
+	opterr = 0;
+
+	if (argc < 2)
+		return cli_usage(NULL, "a verb is missing");
+
+	const char *word = argv[1];
+	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+		print_version();
+		return cli_finish(NULL, HC_EXIT_OK);
+	}
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || (strcmp(word, "help") == 0 && argc == 2)) {
+		print_help();
+		return cli_finish(NULL, HC_EXIT_OK);
+	}
+	if (strcmp(word, "help") == 0) {
+		char option[] = "--help";
+		return run_verb(2, (char *[]){argv[2], option, NULL});
+	}
+	if (word[0] == '-')
+		return cli_usage(NULL, "there is no option '%.60s' before the verb", word);
+	return run_verb(argc - 1, argv + 1);
+}
