@@ -11,15 +11,16 @@
 #define HC_IDSET_MAX 65535
 
 /*
- * An opaque growable set. The functions of <hugeclear/sys.h> read it; these
- * make it. A set's text (hc_idset_text) is made when it is asked for first:
- * not from two threads at once for the first time.
+ * An opaque growable set. The functions of <hugeclear/sys.h> read it, and take
+ * NULL as the empty set; these make it. A set may be read by many threads at
+ * once, also its text, which is made when it is asked for first.
  */
 struct hc_idset *hc_idset_new(void);                  /* NULL: no memory */
 struct hc_idset *hc_idset_free(struct hc_idset *set); /* takes and returns NULL */
 int hc_idset_add(struct hc_idset *set, unsigned id);  /* -ERANGE, -ENOMEM */
 void hc_idset_remove(struct hc_idset *set, unsigned id);
 int hc_idset_copy(const struct hc_idset *set, struct hc_idset **ret_copy);
+/* True where every member of small is in large. */
 bool hc_idset_is_subset(const struct hc_idset *small, const struct hc_idset *large);
 /* Keeps in set what is in other too. */
 void hc_idset_intersect(struct hc_idset *set, const struct hc_idset *other);
@@ -27,8 +28,9 @@ void hc_idset_intersect(struct hc_idset *set, const struct hc_idset *other);
 /*
  * Reads "0-3,8,16-31:2/4" (the kernel's list, with its group syntax
  * first-last:used/group); one trailing newline is fine and an empty text is the
- * empty set. -EINVAL with the text and the place; -ERANGE for a number above
- * HC_IDSET_MAX. Takes no longer and no more memory than HC_IDSET_MAX numbers need.
+ * empty set. Numbers may repeat, but a text that names far more of them than
+ * there can be is refused. -EINVAL with the text and the place; -ERANGE for a
+ * number above HC_IDSET_MAX, before any memory is taken for it; -ENOMEM.
  */
 int hc_idset_parse(const char *text, struct hc_idset **ret_set);
 

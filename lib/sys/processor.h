@@ -62,8 +62,15 @@ struct hc_processor_source {
 void hc_processor_identify(const struct hc_processor_source *source, const char *mask, struct hc_processor_id *ret_id);
 
 /*
+ * What the architecture's file provides: fills in all but features_masked.
+ * pre: *ret_id is zeroed
+ */
+void hc_processor_ask(const struct hc_processor_source *source, struct hc_processor_id *ret_id);
+
+/*
  * This machine's, asked once and kept, masked by the environment variable
- * HUGECLEAR_PROCESSOR_MASK (which can only take features away). Thread-safe; async-signal-safe after the first call.
+ * HUGECLEAR_PROCESSOR_MASK (which can only take features away). Thread-safe;
+ * async-signal-safe after the first call. Never NULL: without memory to keep it in, a processor without features.
  */
 const struct hc_processor_id *hc_processor_here(void);
 

@@ -15,17 +15,21 @@
 struct hc_root {
 	int fd;           /* the folder; close-on-exec */
 	bool live;        /* this machine itself: probes and processor features belong to it */
-	const char *path; /* "" for this machine, else as given: for messages, put before "/proc/..." */
+	const char *path; /* "" for this machine, else as given and not copied: for messages, put before "/proc/..." */
 	/*
 	 * Test doubles for files whose content depends on what was written (the pool
-	 * files). NULL: the file system. Same contracts as hc_root_read/_write.
+	 * files). Same contracts as hc_root_read/_write; NULL, or -ENOSYS from one of
+	 * them: the file system.
 	 */
 	int (*read)(void *user, const char *path, char *buf, size_t buf_size);
 	int (*write)(void *user, const char *path, const char *text);
 	void *user;
 };
 
-/* path NULL or "" is this machine. -ENOENT, -ENOTDIR, -EACCES with a detail. Undone by hc_root_close(). */
+/*
+ * path NULL or "" is this machine; any other has to outlive the root. -ENOENT,
+ * -ENOTDIR, -EACCES with a detail. Undone by hc_root_close().
+ */
 int hc_root_open(const char *path, struct hc_root *ret_root);
 
 /* pre: opened, or zeroed with fd -1 */
@@ -35,7 +39,7 @@ void hc_root_close(struct hc_root *root);
  * Reads a small file as text: at most buf_size - 1 bytes, NUL behind them.
  * Returns the number of bytes; a negative errno with a detail naming the whole
  * path (-ENOENT is usual and not a fault); -EFBIG where it is longer; -EBADMSG
- * where it holds a NUL byte.
+ * where it holds a NUL byte or isn't a regular file.
  */
 int hc_root_read(const struct hc_root *root, const char *path, char *buf, size_t buf_size);
 
