@@ -46,7 +46,11 @@ HC_API int hc_clear(void *p, size_t len);
 
 struct hc_clear_opts {
 	size_t size;
-	/* A name from hc_clear_method(), or NULL: the profile's or the built-in choice. */
+	/*
+	 * A name from hc_clear_method(), or NULL: the profile's or the built-in choice.
+	 * That goes by len for HC_INTENT_SOON, as all of it is touched afterwards, and
+	 * by what the method is given at once for HC_INTENT_LATER.
+	 */
 	const char *method;
 	enum hc_intent intent;
 	/* Threads to use, within the affinity of the caller; 0 and 1: only the calling thread. */
@@ -71,7 +75,10 @@ struct hc_clear_opts {
 	const char *cpus;
 };
 
-/* What a clear did. Written always, also after an error, where done counts what is zero. */
+/*
+ * What a clear did. Written always, also after an error, where done counts what
+ * is zero; only what fits size is written, and nothing where that makes no sense (-EINVAL).
+ */
 struct hc_clear_report {
 	size_t size; /* set by the caller to sizeof(struct hc_clear_report) */
 	/*
@@ -80,7 +87,7 @@ struct hc_clear_report {
 	 */
 	uint64_t done;
 	unsigned threads;   /* that took part; fewer than asked for is no error */
-	const char *method; /* its name; static, don't free */
+	const char *method; /* its name; static, don't free; "" where it didn't come to that */
 	/* The longest time in nanoseconds between two questions to stop, 0 without chunks. */
 	uint64_t longest_step_ns;
 };
@@ -103,11 +110,14 @@ HC_API int hc_clear_with(void *p, size_t len, const struct hc_clear_opts *opts, 
 /*
  * Zeroes the len bytes at p for somebody who is about to touch the byte at touch
  * and the rest later, as a page fault does: all but its neighbourhood is cleared
- * with the method for HC_INTENT_LATER, then the neighbourhood, cached, last.
- * This is the order of the kernel's multi-page clearing series.
+ * with the method for HC_INTENT_LATER, then the neighbourhood, cached, last: the
+ * base page of touch and two on either side. This is the order of the kernel's
+ * multi-page clearing series: what is right of it, what is left, itself.
  *
- * Options, report and errors as hc_clear_with(); the intent and threads in opts
- * must be 0; -EINVAL where touch isn't within the range.
+ * A method named in opts is used for all, but if it streams not for the
+ * neighbourhood. Options, report and errors as hc_clear_with(), but after
+ * -ECANCELED done isn't the first bytes of the range; the intent, threads and
+ * cpus in opts must be 0; -EINVAL where touch isn't within the range.
  */
 HC_API int hc_clear_around(
         void *p, size_t len, const void *touch, const struct hc_clear_opts *opts, struct hc_clear_report *report);
@@ -137,6 +147,8 @@ HC_API const struct hc_clear_method *hc_clear_method(unsigned i);
  */
 HC_API const struct hc_clear_method *hc_clear_choice(size_t len, enum hc_intent intent);
 
+/* ---- Profiles ------------------------------------------------------------ */
+
 /*
  * Makes the profile in this file, as `hugeclear tune` writes it, the source of
  * all later choices in this process. path NULL goes back to the built-in choice.
@@ -148,7 +160,11 @@ HC_API const struct hc_clear_method *hc_clear_choice(size_t len, enum hc_intent 
  * Returns 0; -ENOENT and other errors of open and read; -EBADMSG for a file that
  * isn't a profile (with the line); -ENOTSUP for one of another version;
  * -EXDEV for one measured on another processor; -EOPNOTSUPP where it names a
- * method that this processor lacks. On an error the choice is as before.
+ * method that this processor lacks (the same number as -ENOTSUP on Linux; the
+ * detail tells). On an error the choice is as before.
+ *
+ * By one thread at a time. Others may clear meanwhile: each choice they make is
+ * a step of the old profile or of the new one.
  */
 HC_API int hc_clear_profile_load(const char *path);
 
@@ -158,6 +174,33 @@ HC_API int hc_clear_profile_load(const char *path);
  * reason, else NULL. Static until the next hc_clear_profile_load().
  */
 HC_API const char *hc_clear_profile(const char **ret_error);
+
+/* Lengths above the step before it in the same intent, up to and including up_to bytes, take this method. */
+struct hc_clear_profile_step {
+	enum hc_intent intent;
+	const char *method;
+	uint64_t up_to; /* HC_UNKNOWN: however long */
+};
+
+/* A profile has at most this many steps an intent. */
+#define HC_CLEAR_PROFILE_STEPS_MAX 16
+
+/*
+ * Writes a profile for this processor that hc_clear_profile_load() reads. Steps
+ * of one intent come in the order of their up_to, each above the one before,
+ * the last with HC_UNKNOWN; the intents may be in any order. An intent without
+ * steps is left to the built-in choice. comment: lines for whoever reads the file, or NULL.
+ *
+ * The file is written whole or not at all: under another name in the same
+ * folder, synced, and then renamed over path, which may exist (a symbolic
+ * link's target is what is replaced). Its mode is 0666 less the umask.
+ *
+ * Returns 0; -EINVAL for steps that aren't as said, a method that doesn't exist
+ * or this processor lacks, or a path that is something else than a regular file;
+ * errors of open, write, fsync and rename. On an error path is as it was.
+ */
+HC_API int hc_clear_profile_save(
+        const char *path, const char *comment, const struct hc_clear_profile_step *steps, size_t nr_steps);
 
 #ifdef __cplusplus
 }
