@@ -13,7 +13,7 @@ static _Thread_local char thread_detail[HC_ERROR_DETAIL_MAX];
  * Formats into a buffer of the stack first, so that the arguments may point into
  * thread_detail itself.
  */
-static void keep(const char *format, va_list ap, const char *tail) {
+__attribute__((format(printf, 1, 0))) static void keep(const char *format, va_list ap, const char *tail) {
 	char text[HC_ERROR_DETAIL_MAX];
 	int n = vsnprintf(text, sizeof(text), format, ap);
 	size_t len = n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1;
