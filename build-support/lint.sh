@@ -1,0 +1,50 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # dev and its files share variables
+# Formatting, static analysis and spelling; every file of a kind, found by its name.
+
+# Files of the checkout by name, NUL-separated; what others wrote is left out.
+files_named() { # PATTERN...
+	local tests=() pattern
+	for pattern; do
+		tests+=(-o -name "$pattern")
+	done
+	find . \( -path './build*' ! -path './build-support*' -o -path ./.git -o -path ./tests/fixtures -o -name corpus \) -prune \
+		-o -type f \( "${tests[@]:1}" \) -print0 | LC_ALL=C sort -z
+}
+
+shell_files() {
+	printf '%s\0' ./dev ./.ci/run
+	files_named '*.sh' '*.bash' '*.bats'
+}
+
+lint_clang_format() {
+	files_named '*.c' '*.h' | xargs -0 clang-format --dry-run -Werror
+}
+
+# With the commands of the clang build: sources of other processors aren't in it.
+lint_clang_tidy() {
+	files_named '*.c' | build-support/in-compile-commands.py build/lint |
+		xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet --warnings-as-errors='*' -p build/lint
+}
+
+lint_shellcheck() {
+	shell_files | xargs -0 shellcheck -x
+}
+
+lint_shfmt() {
+	shell_files | xargs -0 shfmt -d
+}
+
+lint_python() {
+	files_named '*.py' | xargs -0 pyflakes3
+}
+
+lint_spelling() {
+	codespell
+}
+
+lint_all() {
+	local name
+	for name in clang_format clang_tidy shellcheck shfmt python spelling; do
+		step lint "$name" "lint_$name" || :
+	done
+}

@@ -1,0 +1,83 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # dev and its files share variables
+# Huge pages for benches and tests, through `hugeclear reserve`: it gives them back after the
+# command, whatever happens to it, and at the next start where it was killed itself.
+
+# Bytes that are asked for of each page size: what the suites and the ratios use at most.
+pages_wanted=$((1 << 30))
+
+recover_pages() {
+	[ "$(id -u)" != 0 ] || "$hugeclear" reserve --recover
+}
+
+# Runs a command; INT, TERM and HUP are passed on to it, and waited for: it has pages to give back.
+run_attended() { # CMD...
+	local pid status=0
+	(
+		trap - INT TERM HUP
+		exec "$@"
+	) &
+	pid=$!
+	trap 'kill -TERM $pid 2>/dev/null' INT TERM HUP
+	while :; do
+		status=0
+		wait "$pid" || status=$?
+		# Woken up by a signal while the command goes on: wait again.
+		if [ "$status" -le 128 ] || ! kill -0 "$pid" 2>/dev/null; then
+			break
+		fi
+	done
+	trap - INT TERM HUP
+	return "$status"
+}
+
+# Page sizes of the machine up to the bytes wanted, in KiB, largest first.
+page_sizes() {
+	local folder size
+	for folder in /sys/kernel/mm/hugepages/hugepages-*kB; do
+		size=${folder##*-}
+		size=${size%kB}
+		[ ! -e "$folder" ] || [ "$size" -gt $((pages_wanted >> 10)) ] || printf '%s\n' "$size"
+	done | sort -rn
+}
+
+# What to reserve, best first; each line is the arguments of one try.
+page_plans() {
+	local sizes available bytes plan size
+	mapfile -t sizes < <(page_sizes)
+	available=$(awk '$1 == "MemAvailable:" { print $2 * 1024 }' /proc/meminfo)
+	for bytes in $pages_wanted $((pages_wanted / 4)) $((pages_wanted / 16)); do
+		# More than a quarter of what is free for each size would crowd out what else runs.
+		[ $((bytes * 4)) -le "${available:-0}" ] || continue
+		plan=
+		for size in "${sizes[@]}"; do
+			[ $((size << 10)) -gt "$bytes" ] || plan+=" ${size}kB=+$((bytes / (size << 10)))"
+		done
+		[ -z "$plan" ] || printf '%s\n' "$plan"
+		# Gigantic pages are the first that can't be had once memory is fragmented.
+		[ "$plan" = " ${plan##* }" ] || printf '%s\n' " ${plan##* }"
+	done
+}
+
+# Runs a command with as many huge pages as can be had; without any it runs all the same.
+run_with_pages() { # CMD...
+	if [ "$(id -u)" != 0 ]; then
+		printf 'not root: no huge pages are reserved, what the pools have free is used, THP and base pages else\n'
+		run_attended "$@"
+		return
+	fi
+	local plan words status started=build/with-pages.started
+	while read -r plan; do
+		read -ra words <<<"$plan"
+		rm -f "$started"
+		status=0
+		# The mark tells a command that failed from a reservation that did.
+		# shellcheck disable=SC2016 # for the inner shell
+		run_attended "$hugeclear" reserve "${words[@]}" -- \
+			sh -c 'touch "$0" && exec "$@"' "$started" "$@" || status=$?
+		[ ! -e "$started" ] || return "$status"
+		[ "$status" -lt 128 ] || return "$status"
+		printf 'huge pages: %s could not be had\n' "$plan"
+	done < <(page_plans)
+	printf 'no huge pages could be reserved: THP and base pages are used\n'
+	run_attended "$@"
+}

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Counts test results of all runners.
+
+usage: tally.py log RESULTS RUNNER TESTLOG   append what a `meson test` run logged (testlog.json) to RESULTS
+       tally.py sum RESULTS EXPECTED_SKIPS   print failures, skips, and the one line that counts; exit code 0 or 1
+
+RESULTS has a line for each test: passed, failed or skipped; the runner; the test; a reason,
+separated by tabs.
+"""
+
+import fnmatch
+import json
+import os
+import pathlib
+import re
+import sys
+
+TAP_LINE = re.compile(r"(?P<not>not )?ok\b\s*(?P<number>\d+)?\s*-?\s*(?P<title>[^#]*?)\s*"
+                      r"(?:#\s*(?P<directive>SKIP|TODO)\S*\s*(?P<reason>.*))?$", re.IGNORECASE)
+PLAN = re.compile(r"1\.\.(?P<count>\d+)(?:\s*#\s*SKIP\S*\s*(?P<reason>.*))?$", re.IGNORECASE)
+
+
+def tap_results(text):
+    """(planned, skip reason of the whole, [(status, title, reason)]) of TAP output."""
+    planned, whole, results, notes = 0, None, [], []
+    for line in text.splitlines():
+        line = line.strip()
+        if found := PLAN.fullmatch(line):
+            planned += int(found["count"])
+            whole = found["reason"] if int(found["count"]) == 0 else None
+        elif found := TAP_LINE.fullmatch(line):
+            title, reason = found["title"], found["reason"] or ""
+            directive = (found["directive"] or "").upper()
+            if directive == "SKIP":
+                # cmocka gives the test's name where the reason belongs; the reason stands in front.
+                if not title:
+                    title, reason = reason, ""
+                reason = reason or " ".join(notes)
+                status = "skipped"
+            else:
+                status = "failed" if found["not"] else "passed"
+            results.append((status, title or f"test {found['number']}", reason))
+            notes = []
+        elif line:
+            notes.append(line.lstrip("# "))
+    return planned, whole, results
+
+
+def test_results(name, result, returncode, stdout):
+    """[(status, title, reason)] of one test program as meson logged it."""
+    bad = result in ("FAIL", "ERROR", "TIMEOUT", "INTERRUPT", "UNEXPECTEDPASS")
+    planned, whole, found = tap_results(stdout)
+    if not found and not planned:
+        if whole is not None or result == "SKIP":
+            notes = [line for line in stdout.splitlines() if line.strip()]
+            return [("skipped", name, whole or (notes[-1].strip() if notes else ""))]
+        return [("failed" if bad else "passed", name, f"{result.lower()}, exit code {returncode}" if bad else "")]
+    results = [(status, f"{name}: {title}", reason) for status, title, reason in found]
+    # A program that dies half-way, or runs less than it planned, fails besides what it did.
+    if planned != len(found):
+        results.append(("failed", name, f"{planned} tests were planned, {len(found)} ran ({result.lower()})"))
+    elif bad and not any(status == "failed" for status, _, _ in results):
+        results.append(("failed", name, f"{result.lower()}, exit code {returncode}"))
+    return results
+
+
+def log(path, runner, testlog):
+    rows = []
+    try:
+        lines = pathlib.Path(testlog).read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        lines = []
+    for line in lines:
+        test = json.loads(line)
+        name = test["name"].split(" / ")[-1]
+        rows += test_results(name, test["result"], test["returncode"], test.get("stdout") or "")
+    if not any(status in ("passed", "failed") for status, _, _ in rows) and not rows:
+        rows.append(("failed", "suite", "nothing ran"))
+    with open(path, "a", encoding="utf-8") as out:
+        for status, title, reason in rows:
+            out.write("\t".join((status, runner, title, reason.replace("\t", " "))) + "\n")
+    failed = sum(status == "failed" for status, _, _ in rows)
+    print(f"{len(rows) - failed} ok, {failed} failed" if failed else f"{len(rows)} ok")
+    return 1 if failed else 0
+
+
+def huge_page_sizes():
+    return [int(path.name[len("hugepages-"):-2]) * 1024
+            for path in pathlib.Path("/sys/kernel/mm/hugepages").glob("hugepages-*kB")]
+
+
+def cpu_flags():
+    text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    found = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
+    return found[1].split() if found else []
+
+
+def cgroup_controllers():
+    path = pathlib.Path("/sys/fs/cgroup/cgroup.controllers")
+    return path.read_text(encoding="ascii").split() if path.exists() else []
+
+
+def condition_holds(words):
+    """What tests/expected-skips may ask for."""
+    if words[0] == "not":
+        return not condition_holds(words[1:])
+    if words == ["root"]:
+        return os.geteuid() == 0
+    if words[0] == "cpu":
+        return words[1] in cpu_flags()
+    if words[0] == "page":
+        return int(words[1]) in huge_page_sizes()
+    if words[0] == "nodes":
+        return len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"))) >= int(words[1])
+    if words[0] == "cpus":
+        return len(os.sched_getaffinity(0)) >= int(words[1])
+    if words[0] == "cgroup":
+        return words[1] in cgroup_controllers()
+    if words[0] == "runner":
+        return True
+    raise SystemExit(f"expected-skips: there is no condition '{' '.join(words)}'")
+
+
+def expected_skips(path):
+    """Patterns of the tests that may be skipped here."""
+    for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
+        line = line.split("#")[0].strip()
+        if line:
+            condition, pattern = (part.strip() for part in line.split("|", 1))
+            if condition_holds(condition.split()):
+                yield pattern
+
+
+def total(path, expected):
+    in_ci = os.environ.get("CI") == "true"
+    allowed = list(expected_skips(expected))
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    shown = {"failed": [], "skipped": []}
+    for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
+        status, runner, title, reason = line.split("\t")
+        counts[status] += 1
+        name = f"{runner}/{title}"
+        if status == "skipped" and not any(fnmatch.fnmatchcase(name, pattern) for pattern in allowed):
+            reason = f"not in tests/expected-skips: {reason}"
+            if in_ci:
+                counts["skipped"] -= 1
+                counts["failed"] += 1
+                status, reason = "failed", f"skipped, {reason}"
+        if status != "passed":
+            shown[status].append(f"{status}: {name}" + (f" ({reason})" if reason else ""))
+    for status in ("skipped", "failed"):
+        print("".join(line + "\n" for line in shown[status]), end="")
+    print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
+    return 1 if counts["failed"] or not counts["passed"] else 0
+
+
+def main(arguments):
+    if len(arguments) == 4 and arguments[0] == "log":
+        return log(*arguments[1:])
+    if len(arguments) == 3 and arguments[0] == "sum":
+        return total(*arguments[1:])
+    print(__doc__, file=sys.stderr)
+    return 64
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

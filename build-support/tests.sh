@@ -1,0 +1,69 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # dev and its files share variables
+# Runs every test, keeps what each gave (build/results/...), and counts it in one line at the end.
+
+start_results() { # NAME
+	results=build/results/$1
+	rm -rf "$results"
+	mkdir -p "$results"
+	: >"$results/all"
+	started_at=$SECONDS
+}
+
+# Prints failures, skips, and as the last line how many there are; fails where one failed.
+finish_results() {
+	printf '\n%d seconds; logs are in %s\n' $((SECONDS - started_at)) "$results"
+	build-support/tally.py sum "$results/all" tests/expected-skips
+}
+
+# One step that passes or fails as a whole; what it printed is shown where it fails.
+step() { # RUNNER NAME CMD...
+	local runner=$1 name=$2 log="$results/$1.$2.log" began=$SECONDS status=passed reason=
+	shift 2
+	if ! "$@" >"$log" 2>&1; then
+		status=failed
+		reason="see $log"
+		tail -n 60 "$log"
+	fi
+	printf '%s\t%s\t%s\t%s\n' "$status" "$runner" "$name" "$reason" >>"$results/all"
+	printf '%-8s %-14s %s (%d s)\n' "$runner" "$name" "$status" $((SECONDS - began))
+	[ "$status" = passed ]
+}
+
+# Configures and compiles a build, as two steps.
+build_step() { # BUILD
+	step "$1" configure configure "$1" && step "$1" compile compile "$1"
+}
+
+# Runs suites of a build. A suite that runs nothing, and a program that dies, count as failed.
+suites() { # BUILD SUITE...
+	local build=$1 suite
+	shift
+	for suite; do
+		local name="$build.$suite" began=$SECONDS counted
+		rm -f "build/$build/meson-logs/$name.json"
+		# Sanitizers of this age don't know how far newer kernels spread addresses.
+		setarch -R meson test -C "build/$build" --no-rebuild --print-errorlogs \
+			--suite "$suite" --logbase "$name" </dev/null >"$results/$name.log" 2>&1 || :
+		if ! counted=$(build-support/tally.py log "$results/all" "$name" "build/$build/meson-logs/$name.json"); then
+			tail -n 100 "$results/$name.log"
+		fi
+		printf '%-8s %-14s %s (%d s)\n' "$build" "$suite" "$counted" $((SECONDS - began))
+	done
+}
+
+short_tier() {
+	build_step gcc && suites gcc unit cli checks
+	build_step clang && suites clang unit
+	build_step asan && suites asan unit cli fuzz
+	build_step tsan && suites tsan unit
+	lint_all
+}
+
+run_tests() { # LONG
+	need_packages build test lint arm64
+	[ "$1" = 0 ] || need_packages long
+	start_results test
+	build_step release || :
+	short_tier || :
+	finish_results
+}
