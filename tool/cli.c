@@ -18,7 +18,8 @@
 
 /* ---- Messages ------------------------------------------------------------ */
 
-static void say(const char *verb, const char *kind, const char *format, va_list ap) {
+__attribute__((format(printf, 3, 0))) static void say(
+        const char *verb, const char *kind, const char *format, va_list ap) {
 	/* One write, so that lines of several processes don't mix; details are at most 1 KiB. */
 	char text[2048];
 	vsnprintf(text, sizeof(text), format, ap);

@@ -48,21 +48,33 @@ seen() {
 }
 
 expect_status() {
-	[ "$status" = "$1" ] || { echo "expected exit code $1"; seen; }
+	[ "$status" = "$1" ] || {
+		echo "expected exit code $1"
+		seen
+	}
 }
 
 # expect_stdout TEXT, expect_stderr TEXT: TEXT stands in it somewhere.
 expect_stdout() {
-	[[ "$stdout" == *"$1"* ]] || { echo "expected in standard output: $1"; seen; }
+	[[ "$stdout" == *"$1"* ]] || {
+		echo "expected in standard output: $1"
+		seen
+	}
 }
 
 expect_stderr() {
-	[[ "$stderr" == *"$1"* ]] || { echo "expected in standard error: $1"; seen; }
+	[[ "$stderr" == *"$1"* ]] || {
+		echo "expected in standard error: $1"
+		seen
+	}
 }
 
 # refuse_stdout TEXT: it stands nowhere in it.
 refuse_stdout() {
-	[[ "$stdout" != *"$1"* ]] || { echo "not expected in standard output: $1"; seen; }
+	[[ "$stdout" != *"$1"* ]] || {
+		echo "not expected in standard output: $1"
+		seen
+	}
 }
 
 # as_nobody ARG...: run_hc as an ordinary user (only where the test runs as root).
