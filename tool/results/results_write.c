@@ -1,0 +1,265 @@
+#include "results/results_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "results/statistics.h"
+
+/* ---- The document -------------------------------------------------------- */
+
+json_t *results_number(double value) {
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *results_new(json_t *host) {
+	return json_pack("{s:s, s:o, s:[]}", "schema", RESULTS_SCHEMA, "host", host, "runs");
+}
+
+static json_t *numbers(const double *values, size_t n) {
+	json_t *array = json_array();
+	for (size_t i = 0; array && i < n; i++) {
+		if (json_array_append_new(array, results_number(values[i])) < 0) {
+			json_decref(array);
+			return NULL;
+		}
+	}
+	return array;
+}
+
+/* The places of the samples that are far off; NULL: no memory. */
+static json_t *outliers(const double *samples, size_t n, size_t *ret_found) {
+	bool *flags = calloc(n, sizeof(*flags));
+	json_t *places = json_array();
+	*ret_found = 0;
+	if (flags && places)
+		*ret_found = statistics_outliers(samples, n, flags);
+	for (size_t i = 0; flags && places && i < n; i++) {
+		if (flags[i] && json_array_append_new(places, json_integer((json_int_t)i)) < 0) {
+			json_decref(places);
+			places = NULL;
+		}
+	}
+	if (!flags) {
+		json_decref(places);
+		places = NULL;
+	}
+	free(flags);
+	return places;
+}
+
+int results_add(json_t *document, const struct results_run *run) {
+	struct statistics s;
+	int r = statistics_of(run->samples, run->nr_samples, &s);
+	if (r < 0)
+		return hc_fail_prefix(r, "%s %s", run->bench, run->metric);
+
+	size_t nr_far = 0;
+	json_t *far = outliers(run->samples, run->nr_samples, &nr_far);
+	json_t *object = json_pack("{s:s, s:s, s:O, s:s, s:s, s:o, s:o, s:I, s:o, s:o, s:o}", "bench", run->bench,
+	        "metric", run->metric, "case", run->params, "unit", run->unit, "better",
+	        run->higher_is_better ? "higher" : "lower", "samples", numbers(run->samples, run->nr_samples), "warmup",
+	        numbers(run->warmup, run->nr_warmup), "n", (json_int_t)s.n, "mean", results_number(s.mean), "median",
+	        results_number(s.median), "stdev_pct", s.has_stdev_pct ? results_number(s.stdev_pct) : json_null());
+	bool ok = far && object;
+	if (ok && run->got)
+		ok = json_object_set(object, "got", run->got) == 0;
+	if (ok && run->below_clock)
+		ok = json_object_set_new(object, "below_clock_resolution", json_true()) == 0;
+	if (ok && nr_far > 0)
+		ok = json_object_set(object, "outliers", far) == 0;
+	ok = ok && json_array_append(json_object_get(document, "runs"), object) == 0;
+	json_decref(object);
+	json_decref(far);
+	return ok ? 0 : hc_fail(ENOMEM, "no memory for the results");
+}
+
+/* ---- The file ------------------------------------------------------------ */
+
+struct results_file {
+	char *path;   /* as given: for messages */
+	char *target; /* what is replaced, links followed; NULL where fd is written directly */
+	int fd;       /* standard output, a device or a pipe; -1 */
+	mode_t mode;  /* of the new file */
+};
+
+struct results_file *results_file_close(struct results_file *file) {
+	if (!file)
+		return NULL;
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->path);
+	free(file->target);
+	free(file);
+	return NULL;
+}
+
+/* A new file beside target; *ret_name is freed by the caller, also after a failure. */
+static int temporary_beside(const struct results_file *file, char **ret_name) {
+	const char *slash = strrchr(file->target, '/');
+	int folder_len = slash ? (int)(slash - file->target) + 1 : 0;
+	*ret_name = NULL;
+	if (asprintf(ret_name, "%.*s.hugeclear-results-XXXXXX", folder_len, file->target) < 0) {
+		*ret_name = NULL;
+		return hc_fail(ENOMEM, "no memory for the name of the results file");
+	}
+	int fd = mkostemp(*ret_name, O_CLOEXEC);
+	if (fd < 0)
+		return hc_fail_errno(
+		        errno, "the results can't be written to '%s': no new file in its folder", file->path);
+	return fd;
+}
+
+/* What is at path now decides how it is written. */
+static int choose_target(struct results_file *file) {
+	struct stat st;
+	if (file->path[0] == '\0')
+		return hc_fail(ENOENT, "the results can't be written to '': a file's name is needed");
+	if (stat(file->path, &st) < 0) {
+		if (errno != ENOENT)
+			return hc_fail_errno(errno, "the results can't be written to '%s'", file->path);
+		if (lstat(file->path, &st) == 0)
+			return hc_fail(ENOENT, "the results can't be written to '%s': it is a symbolic link to nothing",
+			        file->path);
+		const char *slash = strrchr(file->path, '/');
+		if (slash && slash[1] == '\0')
+			return hc_fail(ENOENT,
+			        "the results can't be written to '%s': there is no such folder, and a "
+			        "file's name is needed",
+			        file->path);
+		mode_t mask = umask(0);
+		umask(mask);
+		file->mode = 0666 & ~mask;
+		file->target = strdup(file->path);
+	} else if (S_ISDIR(st.st_mode)) {
+		return hc_fail(EISDIR, "the results can't be written to '%s': it is a folder, a file's name is needed",
+		        file->path);
+	} else if (S_ISREG(st.st_mode)) {
+		if (faccessat(AT_FDCWD, file->path, W_OK, AT_EACCESS) < 0)
+			return hc_fail_errno(errno, "the results can't be written to '%s'", file->path);
+		file->mode = st.st_mode & 0777;
+		file->target = realpath(file->path, NULL);
+	} else {
+		file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		if (file->fd < 0)
+			return hc_fail_errno(errno, "the results can't be written to '%s'", file->path);
+		return 0;
+	}
+	if (!file->target)
+		return hc_fail_errno(errno, "the results can't be written to '%s'", file->path);
+	return 0;
+}
+
+int results_file_open(const char *path, struct results_file **ret_file) {
+	int r = 0;
+	struct results_file *file = calloc(1, sizeof(*file));
+	if (!file)
+		return hc_fail(ENOMEM, "no memory for the results file");
+	file->fd = -1;
+	file->path = strdup(path);
+	if (!file->path) {
+		r = hc_fail(ENOMEM, "no memory for the results file");
+		goto out;
+	}
+
+	if (strcmp(path, "-") == 0) {
+		file->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+		if (file->fd < 0)
+			r = hc_fail_errno(errno, "the results can't be written to standard output");
+		goto out;
+	}
+	r = choose_target(file);
+	if (r < 0 || !file->target)
+		goto out;
+
+	/* The one sure way to know that a file can be made there is to make one. */
+	char *probe;
+	int fd = temporary_beside(file, &probe);
+	if (fd >= 0) {
+		unlink(probe);
+		close(fd);
+	} else {
+		r = fd;
+	}
+	free(probe);
+out:
+	if (r < 0)
+		results_file_close(file);
+	else
+		*ret_file = file;
+	return r;
+}
+
+static int write_all(int fd, const char *text, size_t len) {
+	while (len > 0) {
+		ssize_t n = write(fd, text, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* A rename is on the disk when its folder is; where that can't be synced, the file is whole all the same. */
+static void sync_folder(const char *target) {
+	const char *slash = strrchr(target, '/');
+	char *folder = slash ? strndup(target, (size_t)(slash - target) + 1) : strdup(".");
+	int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
+	free(folder);
+}
+
+static int replace_target(const struct results_file *file, const char *text, size_t len) {
+	char *name;
+	int fd = temporary_beside(file, &name);
+	int r = fd < 0 ? fd : 0;
+	if (fd >= 0) {
+		r = write_all(fd, text, len);
+		if (r == 0 && (fchmod(fd, file->mode) < 0 || fsync(fd) < 0))
+			r = -errno;
+		if (close(fd) < 0 && r == 0)
+			r = -errno;
+		if (r == 0 && rename(name, file->target) < 0)
+			r = -errno;
+		if (r < 0) {
+			unlink(name);
+			r = hc_fail_errno(-r, "the results can't be written to '%s'", file->path);
+		} else {
+			sync_folder(file->target);
+		}
+	}
+	free(name);
+	return r;
+}
+
+int results_file_commit(struct results_file *file, const json_t *document) {
+	char *text = json_dumps(document, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+	size_t len = text ? strlen(text) : 0;
+	/* The line's end takes the place of the text's. */
+	if (!text)
+		return hc_fail(ENOMEM, "no memory for the text of the results");
+	text[len] = '\n';
+
+	int r;
+	if (file->target) {
+		r = replace_target(file, text, len + 1);
+	} else {
+		r = write_all(file->fd, text, len + 1);
+		if (r < 0)
+			r = hc_fail_errno(-r, "the results can't be written to '%s'", file->path);
+	}
+	free(text);
+	return r;
+}
