@@ -2,7 +2,8 @@
  * A team of threads: so many, on these CPUs, all running before the first item.
  *
  * The caller is not a member: it waits, and is the one that asks to stop and
- * tells progress. Work is a number of items that the members take in aligned
+ * tells progress. Only where not one thread could be started it does the work
+ * itself, between the questions. Work is a number of items that the members take in aligned
  * blocks; which member takes which block isn't fixed.
  */
 #ifndef HC_SYS_TEAM_H
@@ -20,21 +21,26 @@ struct hc_team;
 struct hc_team_opts {
 	size_t size;
 	unsigned threads; /* 0: the default of this machine (affinity and cgroup quota) */
-	const struct hc_idset
-	        *cpus; /* one thread after another on each of them; NULL: the caller's affinity, not pinned */
+	/* One thread after another is pinned to one of them; NULL: the caller's affinity, not pinned. */
+	const struct hc_idset *cpus;
 };
 
+/* More threads than this are refused: no machine has more CPUs. */
+#define HC_TEAM_MAX 8192
+
 /*
- * Starts the threads and waits until all run. Fewer than asked for (EAGAIN from
- * pids.max, RLIMIT_NPROC) is no error as long as there is one: see hc_team_threads().
- * All signals are blocked in them. -EINVAL where a CPU isn't within the caller's
- * affinity (the detail names both); -EAGAIN where not one could be started.
+ * Starts the threads and waits until all run. Fewer than asked for, or none
+ * (EAGAIN from pids.max, RLIMIT_NPROC or for lack of memory), is no error: see
+ * hc_team_threads() and hc_team_shortfall(). All signals are blocked in them.
+ * Returns 0; -EINVAL where a CPU isn't within the caller's affinity (the detail
+ * names both) and above HC_TEAM_MAX; -E2BIG as for all options; -ENOMEM.
  */
 int hc_team_open(const struct hc_team_opts *opts, struct hc_team **ret_team);
 
 /* Ends and joins all threads. Takes and returns NULL. In a forked child: frees nothing and returns NULL. */
 struct hc_team *hc_team_close(struct hc_team *team);
 
+/* That do the work, at least 1: the caller counts where there are none but it. */
 unsigned hc_team_threads(const struct hc_team *team);
 
 /* Why there are fewer threads than asked for, in words; NULL where there aren't. */
@@ -52,18 +58,24 @@ struct hc_team_work {
 	uint64_t block; /* items a member takes at once, rounded up to align; 0: an even share */
 	hc_team_fn fn;
 	void *arg;
-	/* Asked and told by the calling thread after each finished block. May be NULL. */
+	/*
+	 * Asked and told by the calling thread: stop before the first block, both after
+	 * finished ones (of some that finish at the same time, after the last), as long
+	 * as there is a block left to begin. Members go on meanwhile: after a yes each
+	 * ends the block it is at. May be NULL.
+	 */
 	hc_stop_fn stop;
 	hc_progress_fn progress; /* in items */
 	void *user;
 };
 
 /*
- * Runs the work to its end and returns 0; the first error of a member (its
- * detail is this thread's then); -ECANCELED after stop. *done: items in blocks
- * that were finished. Every store of the members is visible to the caller
- * afterwards, streaming ones only if fn fenced them. One caller at a time;
- * -ECHILD in a forked child.
+ * Runs the work to its end and returns 0, also where stop said yes too late to
+ * leave anything undone; the first error of a member (its detail is this thread's
+ * then); -ECANCELED after stop. *done (may be NULL): items in blocks that were
+ * finished. Every store of the members is visible to the caller afterwards,
+ * streaming ones only if fn fenced them. One caller at a time, and none from
+ * within the callbacks: -EBUSY. -ECHILD in a forked child.
  */
 int hc_team_run(struct hc_team *team, const struct hc_team_work *work, uint64_t *done);
 
