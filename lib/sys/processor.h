@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "sys/root.h"
+#include "sys/warnings.h"
 
 /* Bits of a feature set. The names in hc_feature_name() are those of /proc/cpuinfo. */
 enum hc_feature {
@@ -54,6 +55,9 @@ struct hc_processor_source {
 	void *user;
 };
 
+/* The processor itself; x86 only. */
+const struct hc_processor_source *hc_processor_source_here(void);
+
 /*
  * Asks the processor itself (source NULL), or the source; x86 only for the
  * latter. mask: comma-separated feature names to take away, or NULL; unknown
@@ -74,18 +78,27 @@ void hc_processor_ask(const struct hc_processor_source *source, struct hc_proces
  */
 const struct hc_processor_id *hc_processor_here(void);
 
-/* Bytes of one instance; 0 unknown. From sys/devices/system/cpu below root, else the processor itself where root is live. */
+/* Bytes of one instance, as the first online CPU sees it; 0 unknown. */
 struct hc_caches {
 	uint64_t l1d, l2, l3;
 };
 
+/*
+ * From sys/devices/system/cpu below root, and for a live root from the processor
+ * itself what isn't told there. What makes no sense is unknown, with a warning.
+ */
+void hc_caches_read_warn(const struct hc_root *root, struct hc_warnings *sink, struct hc_caches *ret_caches);
 void hc_caches_read(const struct hc_root *root, struct hc_caches *ret_caches);
+
+/* What the architecture's file provides: the processor's own word, from it (source NULL) or a test. 0 unknown. */
+void hc_caches_ask(const struct hc_processor_source *source, struct hc_caches *ret_caches);
 
 /*
  * Up to this many bytes, memory cleared for somebody who touches it next is best
- * left in the cache. Derived from L2, within [HC_CACHED_MIN, HC_CACHED_MAX];
- * never 0 whatever the caches claim to be (a hypervisor may show none, or a whole
- * socket's).
+ * left in the cache: twice the L2, within [HC_CACHED_MIN, HC_CACHED_MAX], for
+ * measurements put the break-even there (between 2 and 8 MiB on a processor with
+ * 2 MiB of L2). The L3 isn't asked: it is shared, and hypervisors show none, or a whole
+ * socket's. HC_CACHED_MIN where the L2 isn't known; never 0.
  */
 #define HC_CACHED_MIN (UINT64_C(2) << 20)
 #define HC_CACHED_MAX (UINT64_C(8) << 20)

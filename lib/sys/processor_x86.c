@@ -26,7 +26,10 @@ static uint64_t xgetbv_here(void *user, uint32_t index) {
 	return (uint64_t)high << 32 | low;
 }
 
-static const struct hc_processor_source here = {.cpuid = cpuid_here, .xgetbv = xgetbv_here};
+const struct hc_processor_source *hc_processor_source_here(void) {
+	static const struct hc_processor_source here = {.cpuid = cpuid_here, .xgetbv = xgetbv_here};
+	return &here;
+}
 
 static bool bit(uint32_t reg, unsigned n) {
 	return (reg >> n & 1) != 0;
@@ -117,7 +120,7 @@ static void add_with_state(struct hc_processor_id *id, enum hc_feature feature, 
 
 void hc_processor_ask(const struct hc_processor_source *source, struct hc_processor_id *ret_id) {
 	if (!source)
-		source = &here;
+		source = hc_processor_source_here();
 
 	uint32_t leaf0[4], leaf1[4], leaf7[4] = {0}, leaf7_1[4] = {0}, extended[4], extended8[4] = {0};
 	source->cpuid(source->user, 0, 0, leaf0);
