@@ -146,6 +146,11 @@ struct hc_pool {
 	const char *cgroup_limit_file;   /* that limit's file; NULL where no limit */
 	int cgroup_limit_is_reservation; /* 1: mmap fails; 0: the fault would (SIGBUS) */
 	int is_default;
+	/*
+	 * 1: /sys lists the pool. 0: it doesn't (a container), the size is the default that
+	 * /proc/meminfo names, and counts are those it shows, which may be the host's.
+	 */
+	int listed;
 };
 
 /* The i-th pool by page size, smallest first, from 0; NULL past the last. */
