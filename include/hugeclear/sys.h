@@ -63,7 +63,8 @@ struct hc_processor {
 	const char *architecture;         /* "x86_64", "aarch64" ... */
 	const char *vendor;               /* "AuthenticAMD" ...; "" where unknown */
 	const char *model_name;           /* as /proc/cpuinfo has it; "" where unknown */
-	unsigned family, model, stepping; /* x86; 0 elsewhere */
+	/* x86: as CPUID has them. arm64: implementer, part, and variant and revision of MIDR_EL1. 0 elsewhere. */
+	unsigned family, model, stepping;
 	/*
 	 * Names, separated by spaces, of the features that clearing methods use and
 	 * that both processor and operating system support ("erms avx2 avx512f"),

@@ -110,8 +110,8 @@ static bool clears_short_lengths(const struct hc_method *method, char *room, siz
 }
 
 static bool clears_long_lengths(const struct hc_method *method, char *room, size_t block) {
-	const size_t lengths[] = {4 * block + 1, 4 * block + 63, 4095, 4096, 4097, 12289, 65535, 65537, ((size_t)2 << 20) - 1,
-	        (size_t)2 << 20, ((size_t)2 << 20) + 1};
+	const size_t lengths[] = {4 * block + 1, 4 * block + 63, 4095, 4096, 4097, 12289, 65535, 65537,
+	        ((size_t)2 << 20) - 1, (size_t)2 << 20, ((size_t)2 << 20) + 1};
 	static const size_t offsets[] = {0, 1, 8, 63, 64, 65, 127};
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
 		for (size_t k = 0; k < sizeof(offsets) / sizeof(offsets[0]); k++)
