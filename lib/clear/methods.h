@@ -62,6 +62,13 @@ extern const struct hc_method_preferences hc_method_preferences;
 /* The row with this name, or NULL. */
 const struct hc_method *hc_method_by_name(const char *name);
 
+/*
+ * The row with this name where it can run here. -EINVAL where there is none (the
+ * detail lists all names), -EOPNOTSUPP where this processor or its operating system lacks what
+ * it needs (the detail lists the available ones).
+ */
+int hc_method_wanted(const char *name, const struct hc_method **ret_method);
+
 /* Everything stored up to here is read by somebody whom the compiler can't see. */
 #define HC_STORES_ARE_SEEN(p) __asm__ volatile("" : : "r"(p) : "memory")
 

@@ -1,0 +1,85 @@
+/* The public calls: what is asked for is checked first, then done. */
+#include <errno.h>
+
+#include <hugeclear/clear.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "base/opts.h"
+#include "clear/announce.h"
+#include "clear/choice.h"
+#include "clear/plan.h"
+#include "clear/steps.h"
+
+int hc_clear(void *p, size_t len) {
+	if (len == 0)
+		return 0;
+	if (!p || !hc_range_ok(p, len))
+		return hc_plan_check_range(p, len);
+	const struct hc_method *method = hc_choice_method(len, HC_INTENT_SOON);
+	hc_announce_write(p, len);
+	method->clear(p, len);
+	return 0;
+}
+
+/* The CPU list as a set, or NULL where there is none. */
+static int read_cpus(const char *text, struct hc_idset **ret_cpus) {
+	*ret_cpus = NULL;
+	if (!text)
+		return 0;
+	int r = hc_idset_parse(text, ret_cpus);
+	if (r == -ERANGE) /* no such CPU, then; the detail is right */
+		return -EINVAL;
+	if (r == 0 && hc_idset_count(*ret_cpus) == 0) {
+		*ret_cpus = hc_idset_free(*ret_cpus);
+		return hc_fail(EINVAL, "the list of CPUs is empty: leave it out, or write one as in 0-3,8");
+	}
+	return r;
+}
+
+static int clear_with(void *p, size_t len, const struct hc_clear_opts *opts, struct hc_clear_report *report) {
+	if (!hc_intent_name((unsigned)opts->intent))
+		return hc_fail(EINVAL, "there is no intent %d", (int)opts->intent);
+	struct hc_idset *cpus;
+	int r = read_cpus(opts->cpus, &cpus);
+	if (r < 0)
+		return r;
+
+	struct hc_steps steps;
+	hc_plan_steps(opts, len, &steps);
+	const struct hc_method *method;
+	r = hc_plan_method(opts, len, opts->intent, &steps, &method);
+	if (r < 0)
+		goto out;
+	report->method = method->name;
+	report->threads = 1;
+	if (len == 0)
+		goto out;
+	r = hc_plan_check_range(p, len);
+	if (r < 0)
+		goto out;
+
+	if (opts->threads > 1 || cpus)
+		r = hc_steps_spread(
+		        &steps, method, p, len, opts->threads > 1 ? opts->threads : 1, cpus, &report->threads);
+	else
+		r = hc_steps_alone(&steps, method, p, len);
+	report->done = steps.done;
+	report->longest_step_ns = steps.longest_step_ns;
+out:
+	hc_idset_free(cpus);
+	return r;
+}
+
+int hc_clear_with(void *p, size_t len, const struct hc_clear_opts *opts, struct hc_clear_report *report) {
+	int r = hc_plan_check_report(report);
+	if (r < 0)
+		return r;
+	struct hc_clear_report mine = {.method = ""};
+	struct hc_clear_opts checked;
+	r = hc_opts_check(opts, sizeof(checked), &checked);
+	if (r == 0)
+		r = clear_with(p, len, &checked, &mine);
+	hc_plan_write_report(&mine, report);
+	return r;
+}

@@ -1,0 +1,108 @@
+/* The steps of a clear, by a team of threads. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "clear/steps.h"
+#include "sys/team.h"
+
+/*
+ * Without questions a thread still takes its share in this many blocks, so that
+ * one that is held up leaves its rest to the others, ...
+ */
+#define BLOCKS_A_THREAD 16
+/* ... of at least this many bytes, as each costs a lock. */
+#define BLOCK_MIN (UINT64_C(1) << 20)
+
+struct spread {
+	struct hc_steps *steps;
+	const struct hc_method *method;
+	char *base; /* the team's items are bytes from here on: at or before the range */
+	char *start;
+	/*
+	 * Bytes cleared in finished blocks. Relaxed: it is a count; the team's lock
+	 * and its end order the memory itself.
+	 */
+	_Atomic uint64_t done;
+	/* Of the calling thread. */
+	bool asked, stop;
+};
+
+/* Every method ends with a fence, so a block is visible once the team has taken its lock behind it. */
+static int clear_block(void *arg, uint64_t begin, uint64_t end, unsigned thread) {
+	(void)thread;
+	struct spread *spread = arg;
+	char *from = spread->base + begin, *to = spread->base + end;
+	if (from < spread->start)
+		from = spread->start;
+	if (from < to) {
+		hc_extents_clear(spread->method, from, (size_t)(to - from), spread->steps->extent);
+		atomic_fetch_add_explicit(&spread->done, (uint64_t)(to - from), memory_order_relaxed);
+	}
+	return 0;
+}
+
+static void ask(struct spread *spread) {
+	spread->asked = true;
+	spread->stop = hc_steps_ask(spread->steps, atomic_load_explicit(&spread->done, memory_order_relaxed));
+}
+
+/* The team tells after every block, also the last one ... */
+static void block_finished(void *user, uint64_t items, uint64_t nr_items) {
+	(void)items, (void)nr_items;
+	ask(user);
+}
+
+/* ... and asks before the first and while there are blocks to take. */
+static int stop_wanted(void *user) {
+	struct spread *spread = user;
+	if (!spread->asked)
+		ask(spread);
+	return spread->stop;
+}
+
+/* What no block may cut: extents counted from the start of the range, else pages, and so lines. */
+static uint64_t alignment(const struct hc_steps *steps, uint64_t page_size) {
+	return steps->extent == 0 ? page_size : steps->extent * hc_div_up(page_size, steps->extent);
+}
+
+int hc_steps_spread(struct hc_steps *steps, const struct hc_method *method, void *p, size_t len, unsigned threads,
+        const struct hc_idset *cpus, unsigned *ret_threads) {
+	uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+	size_t into_page = steps->extent == 0 ? (uintptr_t)p % page_size : 0;
+	struct spread spread = {
+	        .steps = steps,
+	        .method = method,
+	        .base = (char *)p - into_page,
+	        .start = p,
+	};
+	struct hc_team_work work = {
+	        .nr_items = len + into_page,
+	        .align = alignment(steps, page_size),
+	        .fn = clear_block,
+	        .arg = &spread,
+	        .stop = steps->chunk > 0 ? stop_wanted : NULL,
+	        .progress = steps->chunk > 0 ? block_finished : NULL,
+	        .user = &spread,
+	};
+
+	struct hc_team_opts opts = {
+	        .size = sizeof(opts),
+	        .threads = (unsigned)hc_min(hc_min(threads, HC_TEAM_MAX), hc_div_up(work.nr_items, work.align)),
+	        .cpus = cpus,
+	};
+	struct hc_team *team;
+	int r = hc_team_open(&opts, &team);
+	if (r < 0)
+		return r;
+	*ret_threads = hc_team_threads(team);
+	work.block = steps->chunk > 0 ? hc_max(steps->chunk / *ret_threads, 1)
+	                              : hc_max(len / BLOCKS_A_THREAD / *ret_threads, BLOCK_MIN);
+	r = hc_team_run(team, &work, NULL);
+	hc_team_close(team);
+
+	steps->done = atomic_load_explicit(&spread.done, memory_order_relaxed);
+	return r == -ECANCELED ? hc_steps_stopped(steps) : r;
+}
