@@ -229,44 +229,88 @@ HC_API const struct hc_kernel *hc_machine_kernel(const struct hc_machine *machin
 
 struct hc_pool_request {
 	size_t size;
-	uint64_t page_size;
-	int node;     /* a node's number, or -1: the machine's count, spread as the kernel does */
-	int relative; /* 0: pages is the new persistent count; 1: it is added to it (may be negative) */
+	uint64_t page_size; /* bytes */
+	int node;           /* a node's number, or -1: the machine's count, spread as the kernel does */
+	int relative;       /* 0: pages is the new persistent count; 1: it is added to it (may be negative) */
 	int64_t pages;
 };
 
 struct hc_pool_opts {
 	size_t size;
 	const char *root;   /* as in hc_machine_opts */
-	int dry_run;        /* 1: check and fill in the result, write nothing */
+	int dry_run;        /* 1: check and fill in the result; write nothing, take no lock, need no privilege */
 	int compact;        /* 1: compact memory and try again where fewer came */
 	int force;          /* 1: leave less than 5 % of memory to others */
 	int all_or_nothing; /* 1: put the old count back where fewer came */
-	unsigned retries;   /* more tries where fewer came; each waits 50 ms. At most 100. */
+	/*
+	 * 1: where lowering would take pages that are in use or reserved, takes those that are
+	 * not and then returns -EBUSY; and a difference that leads below 0 means 0. For
+	 * putting back what was added.
+	 */
+	int as_far_as_possible;
+	unsigned retries; /* more tries where fewer came; each waits 50 ms. At most 100. */
+	/*
+	 * Bytes that other calls are going to take before this one (negative: give back), for the
+	 * check of several calls in advance with dry_run.
+	 */
+	int64_t pending;
+	/* Asked between two tries and while another caller holds the lock: -ECANCELED, what came is kept. */
+	hc_stop_fn stop;
+	/*
+	 * Told, before the call returns, for each node whose persistent count changed, by
+	 * how many pages. The machine's count is spread over nodes as the kernel likes: who wants
+	 * to undo it exactly does so by node. Not called where nodes can't be read.
+	 */
+	void (*node_changed)(void *user, unsigned node, int64_t pages);
+	void *user; /* passed to stop and node_changed */
 };
 
 struct hc_pool_result {
-	size_t size;
-	/* Persistent pages there were, were wanted, and are now (read back). Written always. */
+	size_t size; /* set by the caller to sizeof(struct hc_pool_result) */
+	/*
+	 * Persistent pages there were, were wanted, and are now (read back). Written always,
+	 * also after an error; HC_UNKNOWN where it didn't come that far.
+	 */
 	uint64_t before, wanted, now;
-	char path[256]; /* the file that was or would have been written */
+	char path[256]; /* the file that was or would have been written; "" where there is none */
 };
 
 /*
- * Sets one pool. Takes a lock of the machine (run/hugeclear.lock below root), so that two
- * callers don't mix up their reading and writing. Never lowers a count
- * below the pages that are in use or reserved, and never raises it so far that
- * less than 5 % of the machine's memory stays available, unless forced.
+ * Sets one pool's count of persistent pages (those that stay; surplus ones that the
+ * kernel adds and takes away by itself don't count) and reads it back.
  *
- * Returns 0 where the count is as wanted; -ENOMEM where fewer (or, when lowering,
- * more) came, with wanted and got in the detail and in the result; -EBUSY where
- * lowering would take pages in use or reserved; -EINVAL for a page size or a node
- * that isn't there, or a count below 0; -ERANGE where the pages exceed what
- * the machine could ever hold; -EPERM, -EACCES, -EROFS, -ENOENT with
- * the path where the file can't be written; -ENOSPC for the 5 %.
+ * Takes a lock, so that two callers don't mix up their reading and writing: flock(2)
+ * on run/hugeclear.lock below root, or where that can't be made (a container whose
+ * /run is read-only) on the folder sys/kernel/mm/hugepages itself. It waits for it
+ * 30 s at most. A program that writes the files without the lock isn't kept out.
  *
- * Needs root for the machine itself. Not atomic against other programs that
- * write the same file.
+ * Never lowers a count so far that pages in use or reserved would go; by node the
+ * kernel doesn't count reserved pages, so all of them are taken to be on that node.
+ * (Should a program take pages in the instant between the check and the write, it
+ * keeps them: the kernel then counts them as surplus.) Never raises it so far that less
+ * than 5 % of the machine's memory stays available, unless forced.
+ *
+ * opts may be NULL, result too. Returns 0 where the count is as wanted, also where
+ * it was before;
+ *   -ENOMEM where fewer came (or, when lowering, more stayed): what came is
+ *     kept, or with all_or_nothing put back, and the detail says which;
+ *   -EBUSY where lowering would take pages in use or reserved;
+ *   -ENOSPC where less than 5 % of memory would stay available, and -ENODATA where
+ *     /proc/meminfo doesn't tell: see force;
+ *   -ENODEV where the machine has no pool of this page size, or no such node (the
+ *     detail lists what there is); -EOPNOTSUPP where the kernel has no huge
+ *     pages at all, or can set this pool at boot only;
+ *   -EINVAL for a count below 0, or a setting that makes no sense; -ERANGE where the pages
+ *     exceed the machine's memory; -E2BIG as for all options;
+ *   -EACCES, -EPERM, -EROFS, -ENOENT where the file, whose path the detail has, can't be
+ *     written or isn't there; -EBADMSG where it holds no number;
+ *   -EAGAIN where another caller held the lock all the time; -ECANCELED after stop.
+ * The count is as before after all errors but -ENOMEM, -ECANCELED, and -EBUSY with
+ * as_far_as_possible; result->now says what it is.
+ *
+ * Needs to be root, or to have CAP_DAC_OVERRIDE, and a writable /sys; dry_run needs
+ * neither. Method and meaning of the files: Documentation/admin-guide/mm/hugetlbpage.rst
+ * of the kernel.
  */
 HC_API int hc_pool_set(
         const struct hc_pool_request *request, const struct hc_pool_opts *opts, struct hc_pool_result *result);

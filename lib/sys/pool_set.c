@@ -1,0 +1,502 @@
+#include "sys/pool_set.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "base/opts.h"
+#include "base/size.h"
+#include "sys/meminfo.h"
+#include "sys/page_sizes.h"
+#include "sys/pool_lock.h"
+
+#define NODES_FOLDER "sys/devices/system/node"
+#define POOLS_FOLDER "sys/kernel/mm/hugepages"
+#define COMPACT_FILE "proc/sys/vm/compact_memory"
+
+#define RETRIES_MAX 100
+#define RETRY_NS (50L * 1000 * 1000)
+#define LOCK_WAIT_MS 30000
+
+/* The part of memory that stays available to others unless forced: 1/20 is 5 %. */
+#define KEEP_PART 20
+
+/* One call. */
+struct setting {
+	const struct hc_root *root;
+	struct hc_pool_request request;
+	struct hc_pool_opts opts;
+	char file[HC_POOL_FOLDER_MAX + 16]; /* relative to root */
+	char what[96];                      /* "2 MiB pages on node 1", for messages */
+	struct hc_pool_result result;
+};
+
+struct counts {
+	uint64_t persistent, surplus;
+	/* Persistent pages that can go: neither in use nor reserved. HC_UNKNOWN where a counter is. */
+	uint64_t removable;
+};
+
+struct node_count {
+	unsigned node;
+	uint64_t persistent;
+};
+
+struct node_counts {
+	struct node_count *counts;
+	size_t nr;
+	uint64_t page_size;
+	const struct hc_root *root;
+};
+
+/* ---- Reading -------------------------------------------------------------- */
+
+static uint64_t minus(uint64_t a, uint64_t b) {
+	return a > b ? a - b : 0;
+}
+
+/* What the kernel itself would take from the whole machine's pool: set_max_huge_pages() stops at pages used + reserved. */
+static uint64_t removable_of_machine(const struct hc_pool *pool) {
+	if (pool->total == HC_UNKNOWN || pool->free == HC_UNKNOWN || pool->reserved == HC_UNKNOWN ||
+	        pool->surplus == HC_UNKNOWN)
+		return HC_UNKNOWN;
+	return minus(minus(pool->total, pool->surplus), minus(pool->total, pool->free) + pool->reserved);
+}
+
+static uint64_t removable_of_node(const struct hc_node_pool *node, const struct hc_pool *machine) {
+	uint64_t removable = removable_of_machine(machine);
+	if (removable == HC_UNKNOWN || node->free == HC_UNKNOWN)
+		return HC_UNKNOWN;
+	return hc_min(removable, minus(node->free, machine->reserved));
+}
+
+static bool node_exists(const struct hc_root *root, unsigned node) {
+	char folder[64];
+	snprintf(folder, sizeof(folder), NODES_FOLDER "/node%u", node);
+	return hc_root_exists(root, folder);
+}
+
+static int no_such_pool(const struct setting *s, int r) {
+	if (r != -ENOENT)
+		return r;
+	if (!hc_root_exists(s->root, POOLS_FOLDER)) {
+		char name[300];
+		return hc_fail(EOPNOTSUPP, "%s isn't there: this kernel has no huge pages (hugetlb)",
+		        hc_root_name(s->root, POOLS_FOLDER, name, sizeof(name)));
+	}
+	return hc_fail(ENODEV, "%s", hc_error_detail());
+}
+
+static int no_such_node(const struct setting *s, int r) {
+	if (r != -ENOENT)
+		return r;
+	unsigned node = (unsigned)s->request.node;
+	if (node_exists(s->root, node))
+		return hc_fail(ENODEV, "node %u has no pool of %s pages: it has no memory, or the kernel shows none",
+		        node, hc_size_exact(s->request.page_size).s);
+	char online[128] = "";
+	if (hc_root_read(s->root, NODES_FOLDER "/online", online, sizeof(online)) < 0)
+		return hc_fail(ENODEV, "there is no node %u", node);
+	online[strcspn(online, "\n")] = '\0';
+	return hc_fail(ENODEV, "there is no node %u: there are %s", node, online);
+}
+
+static int read_pools(const struct setting *s, struct hc_pool *ret_machine, struct hc_node_pool *ret_node) {
+	int r = hc_pool_read(s->root, s->request.page_size, NULL, ret_machine);
+	if (r < 0)
+		return no_such_pool(s, r);
+	*ret_node = (struct hc_node_pool){.total = ret_machine->total,
+	        .free = ret_machine->free,
+	        .surplus = ret_machine->surplus,
+	        .persistent = ret_machine->persistent};
+	if (s->request.node < 0)
+		return 0;
+	r = hc_node_pool_read(s->root, s->request.page_size, (unsigned)s->request.node, NULL, ret_node);
+	return r < 0 ? no_such_node(s, r) : 0;
+}
+
+/*
+ * The counters are in files of their own: they are read until two readings agree, as far as
+ * that happens within a few, so that total and surplus belong together.
+ */
+static int read_counts(const struct setting *s, struct counts *ret_counts) {
+	struct hc_pool machine;
+	struct hc_node_pool node, again;
+	int r = read_pools(s, &machine, &node);
+	for (int i = 0; r == 0 && i < 8; i++) {
+		r = read_pools(s, &machine, &again);
+		if (r == 0 && again.total == node.total && again.surplus == node.surplus && again.free == node.free)
+			break;
+		node = again;
+	}
+	if (r < 0)
+		return r;
+
+	if (node.total == HC_UNKNOWN || node.surplus == HC_UNKNOWN) {
+		/* Reads the file in question once more, for its error. */
+		char file[sizeof(s->file) + 16];
+		uint64_t value;
+		int len = (int)(strlen(s->file) - strlen("nr_hugepages"));
+		r = hc_root_read_u64(s->root, s->file, &value);
+		if (r == 0) {
+			snprintf(file, sizeof(file), "%.*ssurplus_hugepages", len, s->file);
+			r = hc_root_read_u64(s->root, file, &value);
+		}
+		return r < 0 ? r : hc_fail(EAGAIN, "%s: changes faster than it can be read", s->result.path);
+	}
+	*ret_counts = (struct counts){
+	        .persistent = minus(node.total, node.surplus),
+	        .surplus = node.surplus,
+	        .removable = s->request.node < 0 ? removable_of_machine(&machine) : removable_of_node(&node, &machine),
+	};
+	return 0;
+}
+
+static int read_now(struct setting *s, struct counts *ret_counts) {
+	int r = read_counts(s, ret_counts);
+	s->result.now = r < 0 ? HC_UNKNOWN : ret_counts->persistent;
+	return r;
+}
+
+/* ---- Nodes ---------------------------------------------------------------- */
+
+static int add_node_count(void *user, const char *name) {
+	struct node_counts *nodes = user;
+	unsigned node;
+	char rest;
+	if (sscanf(name, "node%5u%c", &node, &rest) != 1)
+		return 0;
+	struct hc_node_pool pool;
+	if (hc_node_pool_read(nodes->root, nodes->page_size, node, NULL, &pool) < 0 || pool.persistent == HC_UNKNOWN)
+		return 0;
+	if ((nodes->nr & (nodes->nr - 1)) == 0) {
+		size_t room = nodes->nr ? nodes->nr * 2 : 1;
+		struct node_count *counts = realloc(nodes->counts, room * sizeof(*counts));
+		if (!counts)
+			return hc_fail(ENOMEM, "no memory for the counts of %zu nodes", room);
+		nodes->counts = counts;
+	}
+	nodes->counts[nodes->nr++] = (struct node_count){.node = node, .persistent = pool.persistent};
+	return 0;
+}
+
+/* What can't be read stays empty: it is only told, nothing depends on it. */
+static void read_nodes(const struct setting *s, struct node_counts *ret_nodes) {
+	*ret_nodes = (struct node_counts){.page_size = s->request.page_size, .root = s->root};
+	if (!s->opts.node_changed || s->opts.dry_run)
+		return;
+	if (s->request.node >= 0 || hc_root_list(s->root, NODES_FOLDER, add_node_count, ret_nodes) < 0)
+		ret_nodes->nr = 0;
+}
+
+static void tell_nodes(const struct setting *s, const struct node_counts *before) {
+	if (!s->opts.node_changed || s->opts.dry_run || s->result.now == HC_UNKNOWN)
+		return;
+	if (s->request.node >= 0) {
+		if (s->result.now != s->result.before)
+			s->opts.node_changed(
+			        s->opts.user, (unsigned)s->request.node, (int64_t)(s->result.now - s->result.before));
+		return;
+	}
+	for (size_t i = 0; i < before->nr; i++) {
+		struct hc_node_pool pool;
+		if (hc_node_pool_read(s->root, before->page_size, before->counts[i].node, NULL, &pool) == 0 &&
+		        pool.persistent != HC_UNKNOWN && pool.persistent != before->counts[i].persistent)
+			s->opts.node_changed(s->opts.user, before->counts[i].node,
+			        (int64_t)(pool.persistent - before->counts[i].persistent));
+	}
+}
+
+/* ---- Checks ---------------------------------------------------------------- */
+
+static int check_raise(const struct setting *s, const struct counts *counts) {
+	struct hc_meminfo meminfo;
+	hc_meminfo_read(s->root, NULL, &meminfo);
+	uint64_t total = meminfo.total, available = meminfo.available;
+
+	uint64_t wanted = s->result.wanted, bytes = 0;
+	if (!hc_mul_ok(wanted, s->request.page_size, &bytes) || (total != HC_UNKNOWN && bytes > total))
+		return hc_fail(ERANGE, "%" PRIu64 " %s wanted, which is more than the machine's memory (%s)", wanted,
+		        s->what, total == HC_UNKNOWN ? "unknown" : hc_size_rounded(total).s);
+	if (s->opts.force)
+		return 0;
+	if (total == HC_UNKNOWN || available == HC_UNKNOWN) {
+		char name[300];
+		return hc_fail(ENODATA,
+		        "%s doesn't say how much memory is there and available, of which 5 %% should stay: "
+		        "--force raises the pool all the same",
+		        hc_root_name(s->root, "proc/meminfo", name, sizeof(name)));
+	}
+
+	/* Raising makes surplus pages persistent first, which takes no memory. */
+	uint64_t added = wanted - s->result.before;
+	uint64_t taken = (added - hc_min(added, counts->surplus)) * s->request.page_size;
+	if (s->opts.pending < 0)
+		available += hc_min(total, 0 - (uint64_t)s->opts.pending);
+	else
+		taken = hc_min(UINT64_MAX - taken, (uint64_t)s->opts.pending) + taken;
+	uint64_t keep = total / KEEP_PART;
+	if (taken <= available && available - taken >= keep)
+		return 0;
+
+	uint64_t possible = minus(available, keep + (s->opts.pending > 0 ? (uint64_t)s->opts.pending : 0));
+	return hc_fail(ENOSPC,
+	        "%" PRIu64 " %s wanted, %" PRIu64 " there: %s more would leave less than 5 %% of the memory to others "
+	        "(%s available, %s should stay): %" PRIu64 " pages in all are possible, --force ignores this",
+	        wanted, s->what, s->result.before, hc_size_rounded(taken).s, hc_size_rounded(available).s,
+	        hc_size_rounded(keep).s,
+	        s->result.before + hc_min(added, counts->surplus) + possible / s->request.page_size);
+}
+
+/* Cuts result.wanted to what can be had where the options say so. */
+static int check_lower(struct setting *s, const struct counts *counts) {
+	uint64_t removable = counts->removable, away = s->result.before - s->result.wanted;
+	if (removable == HC_UNKNOWN)
+		return hc_fail(ENODATA,
+		        "%s: the kernel doesn't say how many are in use and reserved, so none are taken away", s->what);
+	if (away <= removable)
+		return 0;
+	const char *where =
+	        s->request.node >= 0
+	                ? " (the kernel doesn't say on which node reserved ones are: all are taken to be on this one)"
+	                : "";
+	return hc_fail(EBUSY,
+	        "%" PRIu64 " %s wanted, %" PRIu64 " there, of which %" PRIu64
+	        " can go: the others are in use or reserved%s",
+	        s->result.wanted, s->what, s->result.before, removable, where);
+}
+
+/* Sets result.wanted. */
+static int find_wanted(struct setting *s) {
+	uint64_t before = s->result.before;
+	int64_t pages = s->request.pages;
+	uint64_t size = pages < 0 ? 0 - (uint64_t)pages : (uint64_t)pages;
+	if (!s->request.relative) {
+		if (pages < 0)
+			return hc_fail(EINVAL, "%" PRId64 " %s wanted: a count is 0 or more", pages, s->what);
+		s->result.wanted = size;
+	} else if (pages >= 0) {
+		if (!hc_add_ok(before, size, &s->result.wanted))
+			return hc_fail(ERANGE, "%" PRIu64 " more %s wanted, %" PRIu64 " there: more than 2^64", size,
+			        s->what, before);
+	} else if (size <= before) {
+		s->result.wanted = before - size;
+	} else if (s->opts.as_far_as_possible) {
+		s->result.wanted = 0;
+	} else {
+		return hc_fail(EINVAL, "%" PRIu64 " fewer %s wanted, %" PRIu64 " there: a count is 0 or more", size,
+		        s->what, before);
+	}
+	return 0;
+}
+
+/* ---- Writing -------------------------------------------------------------- */
+
+static int write_count(const struct setting *s, uint64_t count) {
+	char text[32];
+	snprintf(text, sizeof(text), "%" PRIu64 "\n", count);
+	int r = hc_root_write(s->root, s->file, text);
+	/* The number is right, so what the kernel doesn't take is any number at all. */
+	if (r == -EINVAL)
+		return hc_fail(EOPNOTSUPP,
+		        "%s: this kernel can't change the number of %s while it runs: start it with "
+		        "hugepagesz=%s hugepages=%" PRIu64,
+		        s->result.path, s->what, hc_size_arg(s->request.page_size).s, count);
+	return r;
+}
+
+/* Writes and reads back until the count is there, a bounded number of times. 0 also where it isn't: see result.now. */
+static int write_until_there(struct setting *s, struct counts *ret_now, const char **ret_compaction) {
+	bool compacted = false;
+	for (unsigned tries = 0;;) {
+		int r = write_count(s, s->result.wanted);
+		if (r < 0)
+			return r;
+		r = read_now(s, ret_now);
+		if (r < 0)
+			return r;
+		uint64_t now = s->result.now;
+		if (now == s->result.wanted)
+			return 0;
+		if (s->opts.stop && s->opts.stop(s->opts.user))
+			return hc_fail(ECANCELED,
+			        "stopped: %" PRIu64 " %s wanted, %" PRIu64 " there (%" PRIu64 " before)",
+			        s->result.wanted, s->what, now, s->result.before);
+		if (s->opts.compact && !compacted && now < s->result.wanted) {
+			compacted = true;
+			r = hc_root_write(s->root, COMPACT_FILE, "1\n");
+			*ret_compaction = r < 0 ? "memory couldn't be compacted" : "even after compacting memory";
+			continue;
+		}
+		if (tries++ == s->opts.retries)
+			return 0;
+		nanosleep(&(struct timespec){.tv_nsec = RETRY_NS}, NULL);
+	}
+}
+
+/* Takes what was added away again, but for what is in use by now. 0 where the old count is back. */
+static int put_back(struct setting *s) {
+	struct counts now;
+	int r = read_now(s, &now);
+	if (r < 0)
+		return r;
+	uint64_t count = s->result.before;
+	if (s->result.now > count)
+		count = s->result.now - hc_min(s->result.now - count, now.removable == HC_UNKNOWN ? 0 : now.removable);
+	r = write_count(s, count);
+	if (r < 0)
+		return r;
+	r = read_now(s, &now);
+	return r < 0 ? r : s->result.now == s->result.before ? 0 : -EBUSY;
+}
+
+/* Fewer came (or more stayed) than wanted: says so, or undoes it. */
+static int fall_short(struct setting *s, const char *compaction) {
+	uint64_t got = s->result.now;
+	const char *why = got > s->result.wanted ? "the kernel keeps the others"
+	                  : compaction           ? compaction
+	                  : s->opts.compact      ? ""
+	                                    : "free memory is in pieces or used up: --compact may help, or fewer pages";
+	char kept[128] = "what came is kept";
+	if (s->opts.all_or_nothing) {
+		int r = put_back(s);
+		if (r == 0)
+			snprintf(kept, sizeof(kept), "the old count is put back");
+		else
+			snprintf(kept, sizeof(kept), "the old count couldn't be put back: %" PRIu64 " are there now",
+			        s->result.now);
+	}
+	return hc_fail(ENOMEM, "%" PRIu64 " %s wanted, %" PRIu64 " there (%" PRIu64 " before): %s; %s",
+	        s->result.wanted, s->what, got, s->result.before, why, kept);
+}
+
+/* pre: the lock is held unless nothing is written */
+static int set_locked(struct setting *s) {
+	struct counts counts;
+	int r = read_now(s, &counts);
+	if (r < 0)
+		return r;
+	s->result.before = s->result.now;
+	r = find_wanted(s);
+	if (r < 0 || s->result.wanted == s->result.before)
+		return r;
+
+	int busy = 0;
+	struct hc_error busy_error;
+	if (s->result.wanted > s->result.before) {
+		r = check_raise(s, &counts);
+	} else {
+		r = check_lower(s, &counts);
+		if (r == -EBUSY && s->opts.as_far_as_possible) {
+			hc_error_save(r, &busy_error);
+			busy = r;
+			s->result.wanted = s->result.before - counts.removable;
+			r = 0;
+		}
+	}
+	if (r < 0 || s->opts.dry_run)
+		return r;
+
+	if (s->result.wanted != s->result.before) {
+		struct node_counts nodes;
+		const char *compaction = NULL;
+		read_nodes(s, &nodes);
+		r = write_until_there(s, &counts, &compaction);
+		if (r == 0 && s->result.now != s->result.wanted)
+			r = fall_short(s, compaction);
+		struct hc_error error;
+		hc_error_save(r, &error);
+		tell_nodes(s, &nodes);
+		free(nodes.counts);
+		if (r < 0)
+			return hc_error_restore(&error);
+	}
+	return busy < 0 ? hc_error_restore(&busy_error) : 0;
+}
+
+static int check_request(struct setting *s) {
+	const struct hc_pool_request *request = &s->request;
+	if (!hc_is_power_of_two(request->page_size))
+		return hc_fail(
+		        EINVAL, "%s is no page size: it has to be a power of 2", hc_size_exact(request->page_size).s);
+	if (request->node < -1)
+		return hc_fail(EINVAL, "node %d: a node is 0 or more, and -1 the whole machine", request->node);
+	if (s->opts.retries > RETRIES_MAX)
+		return hc_fail(EINVAL, "%u retries: at most %d", s->opts.retries, RETRIES_MAX);
+
+	/* A kernel without NUMA has one node, 0, and no folder for it. */
+	if (request->node == 0 && !hc_root_exists(s->root, NODES_FOLDER))
+		s->request.node = -1;
+	if (s->request.node < 0)
+		snprintf(s->what, sizeof(s->what), "%s pages", hc_size_exact(request->page_size).s);
+	else
+		snprintf(s->what, sizeof(s->what), "%s pages on node %d", hc_size_exact(request->page_size).s,
+		        request->node);
+	char folder[HC_POOL_FOLDER_MAX];
+	snprintf(s->file, sizeof(s->file), "%s/nr_hugepages",
+	        hc_pool_folder(request->page_size, s->request.node, folder, sizeof(folder)));
+	hc_root_name(s->root, s->file, s->result.path, sizeof(s->result.path));
+	return 0;
+}
+
+/* Opened by the caller's root, or by hc_pool_set() once the options are known: root NULL. */
+static int set(const struct hc_root *root, const struct hc_pool_request *request, const struct hc_pool_opts *opts,
+        struct setting *s) {
+	struct hc_root own = {.fd = -1};
+	int lock = -1;
+	if (!request)
+		return hc_fail(EINVAL, "no request");
+	int r = hc_opts_check(request, sizeof(s->request), &s->request);
+	if (r == 0)
+		r = hc_opts_check(opts, sizeof(s->opts), &s->opts);
+	if (r == 0 && !root) {
+		r = hc_root_open(s->opts.root, &own);
+		root = &own;
+	}
+	s->root = root;
+	if (r == 0)
+		r = check_request(s);
+	/* What isn't there at all needs no lock to say so. (In a tree of plain files another may be in the middle of writing.) */
+	struct counts counts;
+	if (r == 0 && (r = read_now(s, &counts)) == -EBADMSG)
+		r = 0;
+	/* A root without a folder is a test's own functions alone: nobody else comes there. */
+	if (r == 0 && !s->opts.dry_run && root->fd >= 0)
+		r = hc_pool_lock(root, LOCK_WAIT_MS, s->opts.stop, s->opts.user, &lock);
+	if (r == 0)
+		r = set_locked(s);
+	hc_pool_unlock(lock);
+	hc_root_close(&own);
+	return r;
+}
+
+static int set_and_report(const struct hc_root *root, const struct hc_pool_request *request,
+        const struct hc_pool_opts *opts, struct hc_pool_result *result) {
+	struct setting s = {
+	        .result = {.size = sizeof(s.result), .before = HC_UNKNOWN, .wanted = HC_UNKNOWN, .now = HC_UNKNOWN}};
+	size_t size = result ? result->size : 0;
+	if (result && (size < sizeof(size_t) || size > 4096))
+		return hc_fail(EINVAL, "result struct with its size field at %zu: set it to sizeof(the struct)", size);
+	int r = set(root, request, opts, &s);
+	if (result) {
+		memset(result, 0, size);
+		memcpy(result, &s.result, hc_min(size, sizeof(s.result)));
+		result->size = size;
+	}
+	return r;
+}
+
+int hc_pool_set_at(const struct hc_root *root, const struct hc_pool_request *request, const struct hc_pool_opts *opts,
+        struct hc_pool_result *result) {
+	return set_and_report(root, request, opts, result);
+}
+
+int hc_pool_set(const struct hc_pool_request *request, const struct hc_pool_opts *opts, struct hc_pool_result *result) {
+	return set_and_report(NULL, request, opts, result);
+}
