@@ -12,13 +12,15 @@ options_of() { # BUILD
 	clang | lint) echo --buildtype=debugoptimized ;;
 	# The fuzzers are part of it: they want the same sanitizers.
 	asan) echo --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true ;;
+	# The library and its plain tests; run under qemu-user.
+	arm64) echo --buildtype=debugoptimized -Dtool=false --cross-file build-support/aarch64-linux-gnu.ini ;;
 	tsan) echo --buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false ;;
 	esac
 }
 
 compiler_of() { # BUILD
 	case $1 in
-	release | gcc) echo gcc ;;
+	release | gcc | arm64) echo gcc ;;
 	*) echo clang ;;
 	esac
 }

@@ -52,10 +52,11 @@ suites() { # BUILD SUITE...
 }
 
 short_tier() {
-	build_step gcc && suites gcc unit cli checks
-	build_step clang && suites clang unit
+	build_step gcc && suites gcc unit cli checks isa
+	build_step clang && suites clang unit isa
 	build_step asan && suites asan unit cli fuzz
 	build_step tsan && suites tsan unit
+	build_step arm64 && suites arm64 arm64
 	lint_all
 }
 

@@ -31,8 +31,8 @@ METHOD_FILES = {
 }
 # The objects whose undefined symbols are the methods.
 METHOD_TABLE = "methods_x86.c"
-# Each has to be found in some object: a check that looks at nothing finds nothing.
-STREAMING_KNOWN = ["movnti", "movntdq", "vmovntdq", "movdir64b", "clzero"]
+# Each has to be found in some object: a check that looks at nothing finds nothing. (Compilers differ in the type.)
+STREAMING_KNOWN = ["movnti", "movnt(?:dq|ps|pd)", "vmovnt(?:dq|ps|pd)", "movdir64b", "clzero"]
 
 # Classes of instructions beyond the baseline: by mnemonic, or by the registers. The first that fits.
 BEYOND_BASELINE = [
@@ -235,7 +235,7 @@ def check(build):
                 tap.line(f"{title} {name}: {', '.join(sorted(stores))} fenced", fence_faults(body))
     tap.line(
         "every streaming instruction was looked at",
-        [f"no {name} in any object" for name in STREAMING_KNOWN if name not in streaming],
+        [f"no {known} in any object" for known in STREAMING_KNOWN if not any(re.fullmatch(known, n) for n in streaming)],
     )
     seen = {source for _, source, _ in found}
     tap.line(
