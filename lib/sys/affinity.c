@@ -58,8 +58,7 @@ int hc_affinity_check(const struct hc_idset *wanted, const struct hc_idset *allo
 	int r = hc_idset_copy(wanted, &missing);
 	if (r < 0)
 		return r;
-	for (int i = -1; (i = hc_idset_next(allowed, i + 1)) >= 0;)
-		hc_idset_remove(missing, (unsigned)i);
+	hc_idset_subtract(missing, allowed);
 	r = hc_fail(EINVAL, "CPUs %s wanted, but %s %s not among those this process may use, %s", hc_idset_text(wanted),
 	        hc_idset_text(missing), hc_idset_count(missing) == 1 ? "is" : "are", hc_idset_text(allowed));
 	hc_idset_free(missing);

@@ -102,6 +102,24 @@ void hc_idset_intersect(struct hc_idset *set, const struct hc_idset *other) {
 	text_drop(set);
 }
 
+void hc_idset_subtract(struct hc_idset *set, const struct hc_idset *other) {
+	for (size_t w = 0; other && w < set->nr_words && w < other->nr_words; w++)
+		set->words[w] &= ~other->words[w];
+	text_drop(set);
+}
+
+int hc_idset_unite(struct hc_idset *set, const struct hc_idset *other) {
+	if (!other || other->nr_words == 0)
+		return 0;
+	int r = reserve(set, (unsigned)(other->nr_words * WORD_BITS - 1));
+	if (r < 0)
+		return r;
+	for (size_t w = 0; w < other->nr_words; w++)
+		set->words[w] |= other->words[w];
+	text_drop(set);
+	return 0;
+}
+
 unsigned hc_idset_count(const struct hc_idset *set) {
 	unsigned count = 0;
 	for (size_t w = 0; set && w < set->nr_words; w++)

@@ -24,6 +24,10 @@ int hc_idset_copy(const struct hc_idset *set, struct hc_idset **ret_copy);
 bool hc_idset_is_subset(const struct hc_idset *small, const struct hc_idset *large);
 /* Keeps in set what is in other too. */
 void hc_idset_intersect(struct hc_idset *set, const struct hc_idset *other);
+/* Takes out of set what is in other. */
+void hc_idset_subtract(struct hc_idset *set, const struct hc_idset *other);
+/* Adds to set what is in other; 0 or -ENOMEM. */
+int hc_idset_unite(struct hc_idset *set, const struct hc_idset *other);
 
 /*
  * Reads "0-3,8,16-31:2/4" (the kernel's list, with its group syntax

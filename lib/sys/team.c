@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/opts.h"
 #include "sys/affinity.h"
+#include "sys/quota.h"
 
 struct member {
 	struct hc_team *team;
@@ -176,21 +177,27 @@ static int start_members(struct hc_team *team, unsigned wanted) {
 
 /* What the options ask for, checked. *ret_cpus stays NULL where none were given. */
 static int read_opts(const struct hc_team_opts *opts, unsigned *ret_wanted, struct hc_idset **ret_cpus) {
+	if (opts->threads > HC_TEAM_MAX)
+		return hc_fail(EINVAL, "%u threads wanted: at most %d are possible", opts->threads, HC_TEAM_MAX);
+
+	*ret_wanted = opts->threads;
+	if (opts->threads == 0) {
+		struct hc_default_threads by_machine;
+		int r = hc_default_threads_here(&by_machine);
+		if (r < 0)
+			return r;
+		*ret_wanted = (unsigned)hc_min(by_machine.threads, HC_TEAM_MAX);
+	}
+	if (!opts->cpus)
+		return 0;
+
 	struct hc_idset *allowed = NULL;
 	int r = hc_affinity_get(&allowed);
 	if (r < 0)
 		return r;
-	unsigned wanted = opts->threads > 0 ? opts->threads : (unsigned)hc_min(hc_idset_count(allowed), HC_TEAM_MAX);
-	if (wanted > HC_TEAM_MAX)
-		r = hc_fail(EINVAL, "%u threads wanted: at most %d are possible", wanted, HC_TEAM_MAX);
-	if (r == 0 && opts->cpus)
-		r = hc_affinity_check(opts->cpus, allowed);
+	r = hc_affinity_check(opts->cpus, allowed);
 	hc_idset_free(allowed);
-	if (r == 0 && opts->cpus)
-		r = hc_idset_copy(opts->cpus, ret_cpus);
-	if (r == 0)
-		*ret_wanted = wanted;
-	return r;
+	return r < 0 ? r : hc_idset_copy(opts->cpus, ret_cpus);
 }
 
 int hc_team_open(const struct hc_team_opts *opts, struct hc_team **ret_team) {
