@@ -2,8 +2,9 @@
  * The tests of clearing that need no framework and no library but libc, so that they run where
  * those are missing: cross-built, under an emulator. TAP on standard output.
  *
- * usage: plain_clear [BYTES]     BYTES: what one dc zva clears on the processor that was chosen
- *                                (from its manual), 0 where it has none
+ * usage: plain_clear [--dczva BYTES | --without METHOD]
+ *        --dczva: what one dc zva clears on the processor that was chosen, from its manual
+ *        --without: the processor has been made to lack what this method needs
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -15,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <hugeclear/hugeclear.h>
+#include <hugeclear/clear.h>
 
 #include "clear/methods.h"
 #include "sys/idset.h"
@@ -144,6 +145,120 @@ static bool dc_zva_is(const char *expected) {
 	return true;
 }
 
+static bool is_not_chosen(const char *name) {
+	char byte = DIRT;
+	struct hc_clear_opts opts = {.size = sizeof(opts), .method = name};
+	int r = hc_clear_with(&byte, 1, &opts, NULL);
+	if (r != -EOPNOTSUPP || byte != (char)DIRT)
+		return wrong("by name: %d: %s", r, hc_error_detail());
+	for (size_t len = 1; len <= (size_t)1 << 40; len *= 2)
+		for (int intent = HC_INTENT_SOON; intent <= HC_INTENT_LATER; intent++) {
+			const struct hc_clear_method *method = hc_clear_choice(len, (enum hc_intent)intent);
+			if (!method->available || strcmp(method->name, name) == 0)
+				return wrong("%zu bytes, intent %d: %s was chosen", len, intent, method->name);
+		}
+	return true;
+}
+
+/* Every method that is there is somebody's choice by name, and no other is. */
+static bool clears_by_name(char *room) {
+	const struct hc_clear_method *method;
+	for (unsigned i = 0; (method = hc_clear_method(i)); i++) {
+		struct hc_clear_opts opts = {.size = sizeof(opts), .method = method->name, .chunk = 4096};
+		struct hc_clear_report report = {.size = sizeof(report)};
+		int r = hc_clear_with(room + 1, 65537, &opts, &report);
+		if (r != (method->available ? 0 : -EOPNOTSUPP))
+			return wrong("%s: %d: %s", method->name, r, hc_error_detail());
+		if (report.done != (method->available ? 65537 : 0) || hc_is_clear(room + 1, 65537) != method->available)
+			return wrong("%s: done %llu", method->name, (unsigned long long)report.done);
+		memset(room, DIRT, 65539);
+	}
+	struct hc_clear_opts opts = {.size = sizeof(opts), .method = "avx1024"};
+	int r = hc_clear_with(room, 1, &opts, NULL);
+	return r == -EINVAL || wrong("avx1024: %d", r);
+}
+
+/* What the built-in choice takes, by length and intent, and around an address. */
+static bool clears_by_choice(char *room) {
+	static const size_t lengths[] = {1, 64, 511, 512, 513, 4096, 65537, (size_t)3 << 20};
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
+		for (unsigned way = 0; way < 4; way++) {
+			size_t len = lengths[i], at = 0;
+			struct hc_clear_opts opts = {.size = sizeof(opts), .threads = way == 2 ? 2 : 0};
+			opts.intent = way == 1 ? HC_INTENT_LATER : HC_INTENT_SOON;
+			char *p = room + 3;
+			int r = way == 0   ? hc_clear(p, len)
+			        : way == 3 ? hc_clear_around(p, len, p + len / 2, &opts, NULL)
+			                   : hc_clear_with(p, len, &opts, NULL);
+			if (r != 0)
+				return wrong("way %u, %zu bytes: %d: %s", way, len, r, hc_error_detail());
+			if (!all_are(p, len, 0, &at) || p[-1] != (char)DIRT || p[len] != (char)DIRT)
+				return wrong("way %u, %zu bytes: not exactly the range was cleared", way, len);
+			memset(p, DIRT, len);
+		}
+	return true;
+}
+
+/* Nothing is touched where nothing is to be done, or it can't be. */
+static bool refuses(char *room) {
+	const struct {
+		void *p;
+		size_t len;
+		int r;
+	} rows[] = {
+	        {room, 0, 0},
+	        {NULL, 0, 0},
+	        {room + ROOM, 0, 0}, /* the guard page */
+	        {NULL, 64, -EINVAL},
+	        {room, SIZE_MAX, -EOVERFLOW},
+	        {(void *)(UINTPTR_MAX - 4095), 8192, -EOVERFLOW},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int clear = hc_clear(rows[i].p, rows[i].len);
+		int is_clear = hc_is_clear(rows[i].p, rows[i].len);
+		if (clear != rows[i].r || is_clear != (rows[i].r == 0 ? 1 : rows[i].r))
+			return wrong("row %zu: clear %d, is_clear %d", i, clear, is_clear);
+	}
+	size_t at;
+	return all_are(room, 65536, DIRT, &at) || wrong("byte %zu was written", at);
+}
+
+/* One byte that isn't zero, anywhere in a range of any alignment, is seen; one beside the range isn't. */
+static bool finds_what_is_not_clear(char *room) {
+	static const size_t lengths[] = {1, 7, 8, 15, 16, 63, 64, 255, 256, 257, 600};
+	memset(room, 0, 2048);
+	for (size_t offset = 64; offset < 64 + 17; offset++)
+		for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
+			for (size_t at = offset - 1; at <= offset + lengths[i]; at++) {
+				bool inside = at >= offset && at < offset + lengths[i];
+				room[at] = (char)(1u << at % 8);
+				int r = hc_is_clear(room + offset, lengths[i]);
+				room[at] = 0;
+				if (r != (inside ? 0 : 1))
+					return wrong(
+					        "offset %zu, length %zu, byte at %zu: %d", offset, lengths[i], at, r);
+			}
+	memset(room, DIRT, 2048);
+	return true;
+}
+
+static int stop_at_third(void *user) {
+	return ++*(unsigned *)user == 3;
+}
+
+/* Asked between chunks: what was counted is zero, the rest as before. */
+static bool stops(char *room) {
+	unsigned asked = 0;
+	struct hc_clear_opts opts = {.size = sizeof(opts), .chunk = 65536, .stop = stop_at_third, .user = &asked};
+	struct hc_clear_report report = {.size = sizeof(report)};
+	int r = hc_clear_with(room, ROOM, &opts, &report);
+	size_t at = 0, done = (size_t)report.done;
+	bool good = r == -ECANCELED && done <= (size_t)3 * 65536 && hc_is_clear(room, done) == 1 &&
+	            all_are(room + done, ROOM - done, DIRT, &at);
+	memset(room, DIRT, ROOM);
+	return good || wrong("%d, done %zu, asked %u times", r, done, asked);
+}
+
 static bool reads_sizes(void) {
 	static const struct {
 		const char *text;
@@ -191,9 +306,20 @@ static bool reads_idsets(void) {
 
 int main(int argc, char **argv) {
 	char *room = guarded_room();
-	if (argc > 1)
-		result(dc_zva_is(argv[1]), "a block of dc zva has %s bytes", argv[1]);
+	if (argc == 3 && strcmp(argv[1], "--dczva") == 0) {
+		result(dc_zva_is(argv[2]), "a block of dc zva has %s bytes", argv[2]);
+	} else if (argc == 3 && strcmp(argv[1], "--without") == 0) {
+		result(is_not_chosen(argv[2]), "%s is not there: by name an error, and never chosen", argv[2]);
+	} else if (argc != 1) {
+		fprintf(stderr, "usage: plain_clear [--dczva BYTES | --without METHOD]\n");
+		return 64;
+	}
 	test_methods(room);
+	result(clears_by_name(room), "every method clears by its name, or says that it can't");
+	result(clears_by_choice(room), "the choice clears exactly the range: one thread, two, around an address");
+	result(refuses(room), "lengths of 0, NULL and ranges that wrap");
+	result(finds_what_is_not_clear(room), "hc_is_clear() sees a byte anywhere");
+	result(stops(room), "a request to stop is heard between chunks");
 	result(reads_sizes(), "sizes are read");
 	result(reads_idsets(), "sets of numbers are read");
 	printf("1..%u\n", nr_tests);
