@@ -121,12 +121,14 @@ static bool clears_long_lengths(const struct hc_method *method, char *room, size
 	return true;
 }
 
-static void test_methods(char *room) {
+static void test_methods(char *room, const char *without) {
 	const struct hc_processor_id *id = hc_processor_here();
 	for (unsigned i = 0; i < hc_nr_methods; i++) {
 		const struct hc_method *method = &hc_methods[i];
 		if (method->features & ~id->features) {
-			printf("ok %u - %s # SKIP this processor lacks %s\n", ++nr_tests, method->name, method->needs);
+			if (strcmp(method->name, without) != 0)
+				printf("ok %u - %s # SKIP this processor lacks %s\n", ++nr_tests, method->name,
+				        method->needs);
 			continue;
 		}
 		size_t block = method->features & HC_FEATURE_BIT(HC_FEATURE_DCZVA) ? id->dc_zva_bytes : method->block;
@@ -306,15 +308,17 @@ static bool reads_idsets(void) {
 
 int main(int argc, char **argv) {
 	char *room = guarded_room();
+	const char *without = "";
 	if (argc == 3 && strcmp(argv[1], "--dczva") == 0) {
 		result(dc_zva_is(argv[2]), "a block of dc zva has %s bytes", argv[2]);
 	} else if (argc == 3 && strcmp(argv[1], "--without") == 0) {
-		result(is_not_chosen(argv[2]), "%s is not there: by name an error, and never chosen", argv[2]);
+		without = argv[2];
+		result(is_not_chosen(without), "%s is not there: by name an error, and never chosen", without);
 	} else if (argc != 1) {
 		fprintf(stderr, "usage: plain_clear [--dczva BYTES | --without METHOD]\n");
 		return 64;
 	}
-	test_methods(room);
+	test_methods(room, without);
 	result(clears_by_name(room), "every method clears by its name, or says that it can't");
 	result(clears_by_choice(room), "the choice clears exactly the range: one thread, two, around an address");
 	result(refuses(room), "lengths of 0, NULL and ranges that wrap");
