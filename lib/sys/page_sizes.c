@@ -25,8 +25,7 @@ struct sizes {
 	unsigned nr;
 };
 
-/* "hugepages-2048kB", as the kernel writes it and no other way: the number makes the folder's name again. */
-static bool read_folder_name(const char *name, uint64_t *ret_bytes) {
+bool hc_page_size_of_folder(const char *name, uint64_t *ret_bytes) {
 	static const char prefix[] = "hugepages-";
 	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
 		return false;
@@ -43,7 +42,7 @@ static bool read_folder_name(const char *name, uint64_t *ret_bytes) {
 static int take_folder(void *user, const char *name) {
 	struct sizes *sizes = user;
 	uint64_t bytes;
-	if (sizes->nr < SIZES_MAX && read_folder_name(name, &bytes)) {
+	if (sizes->nr < SIZES_MAX && hc_page_size_of_folder(name, &bytes)) {
 		sizes->bytes[sizes->nr++] = bytes;
 	} else {
 		char path[512];

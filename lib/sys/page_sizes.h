@@ -9,6 +9,7 @@
 #ifndef HC_SYS_PAGE_SIZES_H
 #define HC_SYS_PAGE_SIZES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,12 @@
 
 struct hc_meminfo;
 struct hc_warnings;
+
+/*
+ * The page size of a folder's name, "hugepages-2048kB", as the kernel writes it and
+ * no other way, so that the number makes the name again. A power of two.
+ */
+bool hc_page_size_of_folder(const char *name, uint64_t *ret_bytes);
 
 /* hc_pool_folder() with this as node: the pool of the whole machine. */
 #define HC_POOL_MACHINE (-1)
