@@ -27,6 +27,12 @@ struct hc_machine;
 struct hc_machine_opts {
 	size_t size;
 	const char *root; /* NULL or "": this machine. Else a folder with proc/ and sys/ in it. */
+	/*
+	 * 1: don't try what the kernel can do; its features are unknown then. For
+	 * processes under a seccomp filter that kills: trying makes system calls
+	 * (memfd_create, io_uring_setup, madvise, an ioctl) that it may not know.
+	 */
+	int no_probes;
 };
 
 /*
@@ -69,7 +75,7 @@ struct hc_processor {
 	 * Names, separated by spaces, of the features that clearing methods use and
 	 * that both processor and operating system support ("erms avx2 avx512f"),
 	 * and of those that the processor has but that are masked, with the reason
-	 * in brackets ("avx512f(zmm state off)").
+	 * in brackets ("avx2(HUGECLEAR_PROCESSOR_MASK)"). "" for another root.
 	 */
 	const char *features;
 	const char *features_masked;
@@ -125,14 +131,15 @@ HC_API int hc_machine_node_distance(const struct hc_machine *machine, unsigned f
 struct hc_memory {
 	/* Bytes; HC_UNKNOWN where meminfo doesn't say. */
 	uint64_t total, free, available, swap_total, swap_free, anon_huge_pages, hugetlb;
-	uint64_t base_page_size;         /* never unknown */
+	uint64_t base_page_size;         /* never unknown: for another root its file page_size, or 4096 */
 	uint64_t default_huge_page_size; /* HC_UNKNOWN: the kernel has no hugetlb, or doesn't say */
 	/*
 	 * Where only /proc/meminfo is there: bytes in pools of other than the default
 	 * size. HC_UNKNOWN where it can't be told; 0 where pools are listed in full.
 	 */
 	uint64_t hugetlb_elsewhere;
-	int has_hugetlb; /* 1; 0: "kernel has no hugetlb support"; -1 unknown (the folder can't be read) */
+	/* 1; 0: the kernel has no hugetlb support; -1 unknown (its folder is hidden or can't be read) */
+	int has_hugetlb;
 };
 
 HC_API const struct hc_memory *hc_machine_memory(const struct hc_machine *machine);
@@ -173,7 +180,8 @@ struct hc_thp {
 	const char *enabled, *defrag, *shmem_enabled; /* the chosen word: "madvise"; "" unknown */
 	uint64_t pmd_size;                            /* bytes; HC_UNKNOWN */
 	int use_zero_page;                            /* 1, 0, -1 unknown */
-	int process_disabled;                         /* PR_SET_THP_DISABLE: 1, 0, -1 unknown */
+	/* PR_SET_THP_DISABLE of this process or one it comes from: 1; 2: but for advised memory; 0; -1 unknown */
+	int process_disabled;
 };
 
 HC_API const struct hc_thp *hc_machine_thp(const struct hc_machine *machine);
@@ -201,17 +209,17 @@ HC_API const struct hc_hugetlbfs *hc_machine_hugetlbfs(const struct hc_machine *
 struct hc_limits {
 	/* Bytes, of this process; HC_UNKNOWN where not limited or not known. */
 	uint64_t locked_memory_soft, locked_memory_hard, address_space;
-	int locked_memory_applies;      /* 0: CAP_IPC_LOCK lifts it; -1 unknown */
+	int locked_memory_applies;      /* 1; 0: CAP_IPC_LOCK lifts it; -1 unknown */
 	uint64_t memory_cgroup_left;    /* bytes below the tightest memory cgroup's limit; HC_UNKNOWN */
 	const char *memory_cgroup_file; /* NULL where no limit */
 };
 
 HC_API const struct hc_limits *hc_machine_limits(const struct hc_machine *machine);
 
-/* Something the kernel can or cannot do, found out by trying it. */
+/* Something the kernel can or cannot do for this process, found out by trying it, which leaves nothing behind. */
 struct hc_kernel_feature {
 	const char *name;   /* "MADV_POPULATE_WRITE", "memfd_create hugetlb 2 MiB", "io_uring" ... */
-	int available;      /* 1, 0, -1 unknown */
+	int available;      /* 1, 0, -1 unknown: not tried, or descriptors or memory ran out */
 	const char *reason; /* why not, in words; NULL where available */
 };
 
@@ -219,7 +227,12 @@ HC_API const struct hc_kernel_feature *hc_machine_kernel_feature(const struct hc
 
 struct hc_kernel {
 	const char *release;    /* "6.1.0-25-amd64"; "" unknown */
-	const char *preemption; /* "none", "voluntary", "full", "lazy"; "" where not readable */
+	/*
+	 * "none", "voluntary", "full", "lazy", "rt"; "preemptible": full or lazy; "dynamic":
+	 * chosen at run time, and which isn't readable (it is for root with debugfs mounted);
+	 * "" where nothing tells.
+	 */
+	const char *preemption;
 	const char *boot_id;    /* "" unknown */
 };
 
