@@ -17,6 +17,7 @@ static const struct verb {
 	hc_verb_fn run;
 	const char *summary;
 } verbs[] = {
+        {"bench", hc_verb_bench, "measures how fast memory is cleared, in ways that can be compared"},
         {NULL, NULL, NULL},
 };
 

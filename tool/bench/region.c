@@ -50,7 +50,7 @@ uint64_t region_room(const struct hc_machine *machine, enum region_backing backi
 		if (on)
 			room = hc_min(room, known_or(on->mem_free, room));
 		room = hc_min(room, hc_machine_limits(machine)->memory_cgroup_left);
-		return room / 10 * 9;
+		return room / 4 * 3;
 	}
 	const struct hc_pool *pool = hc_machine_pool_by_size(machine, page_size);
 	if (!pool)

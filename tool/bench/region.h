@@ -56,7 +56,7 @@ struct region *region_unmap(struct region *region);
 
 /*
  * How much a new region of this backing can have: what is available in the pool,
- * below the limits of cgroups, or, for THP and base pages, nine tenths of the memory that is
+ * below the limits of cgroups, or, for THP and base pages, three quarters of the memory that is
  * available. 0 where there is nothing.
  */
 uint64_t region_room(const struct hc_machine *machine, enum region_backing backing, uint64_t page_size, int node);

@@ -1,0 +1,206 @@
+#include "bench/crew.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+#define CPUS_MAX 4096
+
+struct member {
+	struct crew *crew;
+	pthread_t thread;
+	unsigned number;
+	int cpu; /* -1: not pinned */
+};
+
+struct crew {
+	struct member *members;
+	unsigned nr_members;
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t work, done;
+	unsigned long long round; /* counts crew_run() */
+	unsigned wanted;          /* members that take part in this round */
+	unsigned running;         /* of them, not done yet */
+	bool closing;
+	int (*fn)(void *arg, unsigned thread, unsigned nr);
+	void *arg;
+	struct hc_error error; /* the first of this round */
+};
+
+/* ---- Lists of CPUs ------------------------------------------------------- */
+
+/* Digits only; -1 where there are none or too many. */
+static int read_cpu(const char **text) {
+	int value = -1;
+	for (; **text >= '0' && **text <= '9'; ++*text) {
+		value = (value < 0 ? 0 : value) * 10 + (**text - '0');
+		if (value >= CPUS_MAX)
+			return -1;
+	}
+	return value;
+}
+
+/* Writes at most CPUS_MAX numbers and returns how many there are. */
+static int parse_cpus(const struct hc_machine *machine, const char *text, int *ret_cpus) {
+	const struct hc_idset *allowed = hc_machine_cpus(machine)->allowed;
+	int n = 0;
+	for (const char *at = text;; at++) {
+		int first = read_cpu(&at), last = first;
+		if (*at == '-') {
+			at++;
+			last = read_cpu(&at);
+		}
+		if (first < 0 || last < first || (*at != ',' && *at != '\0'))
+			return hc_fail(
+			        EINVAL, "'%.60s' is not a list of CPUs: write numbers and ranges, as in 0-3,8", text);
+		for (int cpu = first; cpu <= last; cpu++) {
+			if (allowed && !hc_idset_has(allowed, (unsigned)cpu))
+				return hc_fail(EINVAL, "CPU %d is not one this process may use: it may use %s", cpu,
+				        hc_idset_text(allowed));
+			if (n == CPUS_MAX)
+				return hc_fail(EINVAL, "'%.60s' has more than %d CPUs", text, CPUS_MAX);
+			ret_cpus[n++] = cpu;
+		}
+		if (*at == '\0')
+			return n;
+	}
+}
+
+int crew_check_cpus(const struct hc_machine *machine, const char *cpus) {
+	int *list = malloc(CPUS_MAX * sizeof(*list));
+	int n = list ? parse_cpus(machine, cpus, list) : hc_fail(ENOMEM, "no memory for a list of CPUs");
+	free(list);
+	return n < 0 ? n : 0;
+}
+
+/* ---- Threads ------------------------------------------------------------- */
+
+static void *serve(void *arg) {
+	struct member *member = arg;
+	struct crew *crew = member->crew;
+	unsigned long long seen = 0;
+	pthread_mutex_lock(&crew->lock);
+	for (;;) {
+		while (!crew->closing && crew->round == seen)
+			pthread_cond_wait(&crew->work, &crew->lock);
+		if (crew->closing)
+			break;
+		seen = crew->round;
+		if (member->number >= crew->wanted)
+			continue;
+		pthread_mutex_unlock(&crew->lock);
+		int r = crew->fn(crew->arg, member->number, crew->wanted);
+		pthread_mutex_lock(&crew->lock);
+		if (r < 0 && crew->error.err == 0)
+			hc_error_save(r, &crew->error);
+		if (--crew->running == 0)
+			pthread_cond_signal(&crew->done);
+	}
+	pthread_mutex_unlock(&crew->lock);
+	return NULL;
+}
+
+static int start(struct member *member) {
+	pthread_attr_t attr;
+	cpu_set_t *set = NULL;
+	int err = pthread_attr_init(&attr);
+	if (err)
+		return err;
+	if (member->cpu >= 0) {
+		size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
+		set = CPU_ALLOC(CPUS_MAX);
+		err = set ? 0 : ENOMEM;
+		if (set) {
+			CPU_ZERO_S(size, set);
+			CPU_SET_S((size_t)member->cpu, size, set);
+			err = pthread_attr_setaffinity_np(&attr, size, set);
+		}
+	}
+	if (err == 0)
+		err = pthread_create(&member->thread, &attr, serve, member);
+	if (set)
+		CPU_FREE(set);
+	pthread_attr_destroy(&attr);
+	return err;
+}
+
+unsigned crew_threads(const struct crew *crew) {
+	return crew->nr_members;
+}
+
+struct crew *crew_close(struct crew *crew) {
+	if (!crew)
+		return NULL;
+	pthread_mutex_lock(&crew->lock);
+	crew->closing = true;
+	pthread_cond_broadcast(&crew->work);
+	pthread_mutex_unlock(&crew->lock);
+	for (unsigned i = 0; i < crew->nr_members; i++)
+		pthread_join(crew->members[i].thread, NULL);
+	pthread_cond_destroy(&crew->work);
+	pthread_cond_destroy(&crew->done);
+	pthread_mutex_destroy(&crew->lock);
+	free(crew->members);
+	free(crew);
+	return NULL;
+}
+
+int crew_open(const struct hc_machine *machine, unsigned threads, const char *cpus, struct crew **ret_crew) {
+	int *list = cpus ? malloc(CPUS_MAX * sizeof(*list)) : NULL;
+	struct crew *crew = calloc(1, sizeof(*crew));
+	int nr_cpus = 0, r = crew && (list || !cpus) ? 0 : hc_fail(ENOMEM, "no memory for threads");
+	if (crew) {
+		pthread_mutex_init(&crew->lock, NULL);
+		pthread_cond_init(&crew->work, NULL);
+		pthread_cond_init(&crew->done, NULL);
+	}
+	if (r == 0 && cpus)
+		r = nr_cpus = parse_cpus(machine, cpus, list);
+	if (r < 0)
+		goto out;
+	crew->members = calloc(threads, sizeof(*crew->members));
+	r = crew->members ? 0 : hc_fail(ENOMEM, "no memory for %u threads", threads);
+
+	/* ^C is for the thread that asks for it. */
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	for (unsigned i = 0; r == 0 && i < threads; i++) {
+		crew->members[i] = (struct member){
+		        .crew = crew, .number = i, .cpu = list ? list[i % (unsigned)nr_cpus] : -1};
+		int err = start(&crew->members[i]);
+		if (err && i == 0)
+			r = hc_fail_errno(err, "not one thread could be started");
+		if (err)
+			break;
+		crew->nr_members++;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+out:
+	free(list);
+	if (r < 0)
+		crew_close(crew);
+	else
+		*ret_crew = crew;
+	return r < 0 ? r : 0;
+}
+
+int crew_run(struct crew *crew, unsigned nr, int (*fn)(void *arg, unsigned thread, unsigned nr), void *arg) {
+	pthread_mutex_lock(&crew->lock);
+	crew->fn = fn;
+	crew->arg = arg;
+	crew->error.err = 0;
+	crew->wanted = crew->running = nr < crew->nr_members ? nr : crew->nr_members;
+	crew->round++;
+	pthread_cond_broadcast(&crew->work);
+	while (crew->running > 0)
+		pthread_cond_wait(&crew->done, &crew->lock);
+	int r = crew->error.err ? hc_error_restore(&crew->error) : 0;
+	pthread_mutex_unlock(&crew->lock);
+	return r;
+}
