@@ -6,7 +6,7 @@
 pages_wanted=$((1 << 30))
 
 recover_pages() {
-	[ "$(id -u)" != 0 ] || "$hugeclear" reserve --recover
+	[ "$(id -u)" != 0 ] || "$hugeclear" reserve --recover >/dev/null || :
 }
 
 # Runs a command; INT, TERM and HUP are passed on to it, and waited for: it has pages to give back.

@@ -18,6 +18,7 @@ static const struct verb {
 	const char *summary;
 } verbs[] = {
         {"bench", hc_verb_bench, "measures how fast memory is cleared, in ways that can be compared"},
+        {"reserve", hc_verb_reserve, "sets how many huge pages the kernel keeps, also while a command runs"},
         {NULL, NULL, NULL},
 };
 

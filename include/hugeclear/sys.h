@@ -308,8 +308,9 @@ struct hc_pool_result {
  *   -ENOMEM where fewer came (or, when lowering, more stayed): what came is
  *     kept, or with all_or_nothing put back, and the detail says which;
  *   -EBUSY where lowering would take pages in use or reserved;
- *   -ENOSPC where less than 5 % of memory would stay available, and -ENODATA where
- *     /proc/meminfo doesn't tell: see force;
+ *   -ENOSPC where less than 5 % of memory would stay available; see force;
+ *   -ENODATA where that can't be told (no /proc/meminfo; see force), or when lowering
+ *     how many pages are in use and reserved;
  *   -ENODEV where the machine has no pool of this page size, or no such node (the
  *     detail lists what there is); -EOPNOTSUPP where the kernel has no huge
  *     pages at all, or can set this pool at boot only;

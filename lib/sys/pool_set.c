@@ -33,7 +33,7 @@ struct setting {
 	struct hc_pool_request request;
 	struct hc_pool_opts opts;
 	char file[HC_POOL_FOLDER_MAX + 16]; /* relative to root */
-	char what[96];                      /* "2 MiB pages on node 1", for messages */
+	char what[96];                      /* "pages of 2 MiB on node 1", for messages */
 	struct hc_pool_result result;
 };
 
@@ -98,7 +98,7 @@ static int no_such_node(const struct setting *s, int r) {
 		return r;
 	unsigned node = (unsigned)s->request.node;
 	if (node_exists(s->root, node))
-		return hc_fail(ENODEV, "node %u has no pool of %s pages: it has no memory, or the kernel shows none",
+		return hc_fail(ENODEV, "node %u has no pool of pages of %s: it has no memory, or the kernel shows none",
 		        node, hc_size_exact(s->request.page_size).s);
 	char online[128] = "";
 	if (hc_root_read(s->root, NODES_FOLDER "/online", online, sizeof(online)) < 0)
@@ -283,7 +283,7 @@ static int find_wanted(struct setting *s) {
 		s->result.wanted = size;
 	} else if (pages >= 0) {
 		if (!hc_add_ok(before, size, &s->result.wanted))
-			return hc_fail(ERANGE, "%" PRIu64 " more %s wanted, %" PRIu64 " there: more than 2^64", size,
+			return hc_fail(ERANGE, "%" PRIu64 " more %s wanted, %" PRIu64 " there: 2^64 or more", size,
 			        s->what, before);
 	} else if (size <= before) {
 		s->result.wanted = before - size;
@@ -434,9 +434,9 @@ static int check_request(struct setting *s) {
 	if (request->node == 0 && !hc_root_exists(s->root, NODES_FOLDER))
 		s->request.node = -1;
 	if (s->request.node < 0)
-		snprintf(s->what, sizeof(s->what), "%s pages", hc_size_exact(request->page_size).s);
+		snprintf(s->what, sizeof(s->what), "pages of %s", hc_size_exact(request->page_size).s);
 	else
-		snprintf(s->what, sizeof(s->what), "%s pages on node %d", hc_size_exact(request->page_size).s,
+		snprintf(s->what, sizeof(s->what), "pages of %s on node %d", hc_size_exact(request->page_size).s,
 		        request->node);
 	char folder[HC_POOL_FOLDER_MAX];
 	snprintf(s->file, sizeof(s->file), "%s/nr_hugepages",

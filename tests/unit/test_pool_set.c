@@ -165,7 +165,7 @@ static void test_PL_10_partial_resize(void **state) {
 	assert_counts(1024, 4096, 3738);
 	assert_int_equal(kernel.writes, 4);
 	assert_int_equal(kernel.compactions, 0);
-	assert_detail_has("4096 2 MiB pages wanted, 3738 there (1024 before)");
+	assert_detail_has("4096 pages of 2 MiB wanted, 3738 there (1024 before)");
 	assert_detail_has("what came is kept");
 	assert_int_equal(kernel.total, 3738);
 
