@@ -66,9 +66,9 @@ HC_API const char *hc_idset_text(const struct hc_idset *set);
 /* ---- Processor and caches ------------------------------------------------ */
 
 struct hc_processor {
-	const char *architecture;         /* "x86_64", "aarch64" ... */
-	const char *vendor;               /* "AuthenticAMD" ...; "" where unknown */
-	const char *model_name;           /* as /proc/cpuinfo has it; "" where unknown */
+	const char *architecture; /* "x86_64", "aarch64" ... */
+	const char *vendor;       /* "AuthenticAMD" ...; "" where unknown */
+	const char *model_name;   /* as /proc/cpuinfo has it; "" where unknown */
 	/* x86: as CPUID has them. arm64: implementer, part, and variant and revision of MIDR_EL1. 0 elsewhere. */
 	unsigned family, model, stepping;
 	/*
@@ -226,14 +226,14 @@ struct hc_kernel_feature {
 HC_API const struct hc_kernel_feature *hc_machine_kernel_feature(const struct hc_machine *machine, unsigned i);
 
 struct hc_kernel {
-	const char *release;    /* "6.1.0-25-amd64"; "" unknown */
+	const char *release; /* "6.1.0-25-amd64"; "" unknown */
 	/*
 	 * "none", "voluntary", "full", "lazy", "rt"; "preemptible": full or lazy; "dynamic":
 	 * chosen at run time, and which isn't readable (it is for root with debugfs mounted);
 	 * "" where nothing tells.
 	 */
 	const char *preemption;
-	const char *boot_id;    /* "" unknown */
+	const char *boot_id; /* "" unknown */
 };
 
 HC_API const struct hc_kernel *hc_machine_kernel(const struct hc_machine *machine);
