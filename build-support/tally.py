@@ -19,10 +19,16 @@ TAP_LINE = re.compile(r"(?P<not>not )?ok\b\s*(?P<number>\d+)?\s*-?\s*(?P<title>[
                       r"(?:#\s*(?P<directive>SKIP|TODO)\S*\s*(?P<reason>.*))?$", re.IGNORECASE)
 PLAN = re.compile(r"1\.\.(?P<count>\d+)(?:\s*#\s*SKIP\S*\s*(?P<reason>.*))?$", re.IGNORECASE)
 
+# Lines that a failed test may say about itself.
+MAX_TAIL = 12
+# Lines that are shown of what its program wrote to standard error.
+MAX_STDERR = 60
+
 
 def tap_results(text):
     """(planned, skip reason of the whole, [(status, title, reason)]) of TAP output."""
     planned, whole, results, notes = 0, None, [], []
+    tail = []  # what stands behind the last line of a test: why it failed
     for line in text.splitlines():
         line = line.strip()
         if found := PLAN.fullmatch(line):
@@ -39,11 +45,16 @@ def tap_results(text):
                 status = "skipped"
             else:
                 status = "failed" if found["not"] else "passed"
-            results.append((status, title or f"test {found['number']}", reason))
+            tail = []
+            results.append((status, title or f"test {found['number']}", reason, tail))
             notes = []
         elif line:
             notes.append(line.lstrip("# "))
-    return planned, whole, results
+            tail.append(line.lstrip("# "))
+    return planned, whole, [
+        (status, title, " / ".join(behind[:MAX_TAIL]) if status == "failed" else reason)
+        for status, title, reason, behind in results
+    ]
 
 
 def test_results(name, result, returncode, stdout):
@@ -64,23 +75,33 @@ def test_results(name, result, returncode, stdout):
     return results
 
 
-def log(path, runner, testlog):
-    rows = []
+def read_testlog(testlog):
+    """The tests that meson logged; none where there is no log."""
     try:
         lines = pathlib.Path(testlog).read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
         lines = []
-    for line in lines:
-        test = json.loads(line)
+    return [json.loads(line) for line in lines]
+
+
+def log(path, runner, testlog):
+    rows, told = [], []
+    for test in read_testlog(testlog):
         name = test["name"].split(" / ")[-1]
-        rows += test_results(name, test["result"], test["returncode"], test.get("stdout") or "")
+        found = test_results(name, test["result"], test["returncode"], test.get("stdout") or "")
+        rows += found
+        failures = [row for row in found if row[0] == "failed"]
+        for _, title, reason in failures:
+            told += [f"failed: {title}", *(f"    {line}" for line in reason.split(" / "))]
+        if failures:
+            told += (test.get("stderr") or "").splitlines()[-MAX_STDERR:]
     if not rows:
         rows.append(("failed", "suite", "nothing ran"))
     with open(path, "a", encoding="utf-8") as out:
         for status, title, reason in rows:
             out.write("\t".join((status, runner, title, reason.replace("\t", " "))) + "\n")
     failed = sum(status == "failed" for status, _, _ in rows)
-    print(f"{len(rows) - failed} ok, {failed} failed" if failed else f"{len(rows)} ok")
+    print(f"{failed} of {len(rows)} failed" if failed else f"{len(rows)} ok", *told, sep="\n")
     return 1 if failed else 0
 
 

@@ -4,8 +4,10 @@
 # usage: check_install.sh BUILD CONSUMER.c
 set -eu
 build=$1 consumer=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+work="$temporary/with space"
+mkdir "$work"
 nr=0 failed=0
 
 # One TAP line: whether the command succeeded; what it said where it didn't.
@@ -33,29 +35,31 @@ cp "$consumer" "$work/consumer.c"
 cp "$consumer" "$work/consumer.cc"
 cd "$work"
 
-# The flags are words: a space in the folder would be quoted by pkg-config for a shell that reads them again.
-build_with() { # COMPILER SOURCE PROGRAM FLAGS...
-	local compiler=$1 source=$2 program=$3 flags
-	shift 3
-	eval "flags=($(pkg-config "$@" --cflags --libs hugeclear))"
-	"$compiler" -Wall -Wextra -Werror "$source" -o "$program" $linking "${flags[@]}"
+# pkg-config quotes spaces for a shell; xargs takes its words apart in the same way.
+build_with() { # COMPILER SOURCE shared|static
+	local flags words=(--cflags --libs) static=()
+	if [ "$3" = static ]; then
+		words+=(--static)
+		static=(-static)
+	fi
+	mapfile -t flags < <(pkg-config "${words[@]}" hugeclear | xargs -n 1)
+	"$1" -Wall -Wextra -Werror "$2" -o "$3" "${static[@]}" "${flags[@]}"
 }
 
-try "pkg-config knows the version that is installed" \
-	test "$(pkg-config --modversion hugeclear)" = "$("$work"/to/*/*/bin/hugeclear --version | sed 's/^hugeclear //')"
+tool=$(find "$work/to" -name hugeclear -path '*/bin/*')
+try "pkg-config, command and headers are of one version" \
+	test "hugeclear $(pkg-config --modversion hugeclear)" = "$("$tool" --version)"
 for language in c cc; do
 	compiler=gcc
 	[ $language = c ] || compiler=g++
-	linking=
 	try "$compiler, shared" build_with $compiler consumer.$language shared
 	try "$compiler, shared: runs" env LD_LIBRARY_PATH="$libraries" ./shared
 	try "$compiler, shared: asks for the versioned library" \
 		sh -c 'readelf -d shared | grep -q "NEEDED.*libhugeclear\.so\.0\]"'
-	linking=-static
-	try "$compiler, static" build_with $compiler consumer.$language static --static
+	try "$compiler, static" build_with $compiler consumer.$language static
 	try "$compiler, static: runs" ./static
 done
-try "the manual of the command is there" test -s "$work"/to/*/*/share/man/man1/hugeclear.1
+try "the manual of the command is there" test -n "$(find "$work/to" -path '*/man1/hugeclear.1' -size +0)"
 try "links of manual pages lead somewhere" test -z "$(find "$work/to" -xtype l)"
 
 echo "1..$nr"

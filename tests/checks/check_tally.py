@@ -68,6 +68,9 @@ def main():
     same("a reason in front of the line is kept", tally.test_results("name", "OK", 0, "1..1\n# why\nok 1 - a # SKIP\n"),
          [("skipped", "name: a", "why")])
 
+    same("what a failed test says about itself is its reason",
+         tally.test_results("name", "FAIL", 1, "1..2\nnot ok 1 - a\n# 1 != 2\n# line 3\nok 2 - b\n"),
+         [("failed", "name: a", "1 != 2 / line 3"), ("passed", "name: b", "")])
     same("a suite that ran nothing fails", logged(""), ("failed\trunner\tsuite\tnothing ran\n", 1))
     same("a runner without a log fails", logged(None), ("failed\trunner\tsuite\tnothing ran\n", 1))
 
