@@ -117,8 +117,9 @@ def cpu_flags():
 
 
 def cgroup_controllers():
-    path = pathlib.Path("/sys/fs/cgroup/cgroup.controllers")
-    return path.read_text(encoding="ascii").split() if path.exists() else []
+    """Those of version 2, which beside version 1 is mounted in a folder of its own."""
+    paths = [pathlib.Path(folder, "cgroup.controllers") for folder in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")]
+    return " ".join(path.read_text(encoding="ascii") for path in paths if path.exists()).split()
 
 
 def condition_holds(words):
