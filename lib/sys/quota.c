@@ -125,12 +125,15 @@ void hc_default_threads(
 	uint64_t whole = quota->quota_us / quota->period_us;
 	unsigned hundredths = (unsigned)((unsigned __int128)(quota->quota_us % quota->period_us) * 100 /
 	                                 quota->period_us);
+	/* A quota is above 0, and so is what is said about it. */
+	const char *under = whole == 0 && hundredths == 0 ? "under " : "";
+	hundredths += *under != '\0';
 	char fraction[16] = "";
 	if (hundredths % 10 != 0)
 		snprintf(fraction, sizeof(fraction), ".%02u", hundredths);
 	else if (hundredths != 0)
 		snprintf(fraction, sizeof(fraction), ".%u", hundredths / 10);
-	snprintf(ret_default->why, sizeof(ret_default->why), "cgroup quota %llu%s CPU%s (%s)",
+	snprintf(ret_default->why, sizeof(ret_default->why), "cgroup quota %s%llu%s CPU%s (%s)", under,
 	        (unsigned long long)whole, fraction, whole == 1 && hundredths == 0 ? "" : "s", quota->file);
 }
 
