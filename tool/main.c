@@ -19,6 +19,7 @@ static const struct verb {
 } verbs[] = {
         {"bench", hc_verb_bench, "measures how fast memory is cleared, in ways that can be compared"},
         {"reserve", hc_verb_reserve, "sets how many huge pages the kernel keeps, also while a command runs"},
+        {"status", hc_verb_status, "shows what this machine has: processor, nodes, huge pages, limits"},
         {NULL, NULL, NULL},
 };
 
