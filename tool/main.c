@@ -20,6 +20,7 @@ static const struct verb {
         {"bench", hc_verb_bench, "measures how fast memory is cleared, in ways that can be compared"},
         {"reserve", hc_verb_reserve, "sets how many huge pages the kernel keeps, also while a command runs"},
         {"status", hc_verb_status, "shows what this machine has: processor, nodes, huge pages, limits"},
+        {"tune", hc_verb_tune, "measures the ways to clear here, and writes a profile for programs"},
         {NULL, NULL, NULL},
 };
 
