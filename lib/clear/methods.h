@@ -23,7 +23,7 @@
  * store that follows its return. The compiler has to take the stores for seen by
  * somebody (HC_STORES_ARE_SEEN), or link-time optimisation may drop them before a free().
  *
- * pre: p + len doesn't wrap; the range is mapped and writable.
+ * pre: p isn't NULL; p + len doesn't wrap; the range is mapped and writable
  */
 typedef void (*hc_method_fn)(void *p, size_t len);
 
