@@ -116,7 +116,8 @@ static void print_matrix(const struct block *block, const struct figure *figure)
 		nr_methods += bench->functions[f].kind == CLEAR_METHOD;
 	for (size_t first = 0; first < bench->nr_extents; first += COLUMNS) {
 		size_t last = first + COLUMNS < bench->nr_extents ? first + COLUMNS : bench->nr_extents;
-		fprintf(block->out, "%s\n%-12s", figure->title, "extent");
+		fprintf(block->out, "%s%s\n%-12s", figure->metric == CLEAR_THROUGHPUT ? "" : "\n", figure->title,
+		        "extent");
 		for (size_t e = first; e < last; e++)
 			fprintf(block->out, " %10s", hc_size_exact(bench->extents[e]).s);
 		fputc('\n', block->out);
@@ -142,10 +143,10 @@ static void print_heading(const struct clear_bench *bench, const struct bench_ru
 	static const char *const thens[] = {"", ", then read", ", then written"};
 	char host[256];
 	host_line(run->machine, host, sizeof(host));
-	fprintf(out, "%s\n%s in %s pages of %s%s, intent %s, %llu loops\n", host, hc_size_exact(bench->size).s,
+	fprintf(out, "%s\n%s in %s pages of %s%s, intent %s, %llu loop%s\n", host, hc_size_exact(bench->size).s,
 	        region_backing_name(bench->region->backing), hc_size_exact(bench->region->page_size).s,
 	        thens[bench->then], bench->intent == HC_INTENT_SOON ? "soon" : "later",
-	        (unsigned long long)run->loops_done);
+	        (unsigned long long)run->loops_done, run->loops_done == 1 ? "" : "s");
 }
 
 static bool has_function(const struct clear_bench *bench, enum clear_kind kind) {

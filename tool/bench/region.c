@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/mempolicy.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -64,6 +65,18 @@ uint64_t region_room(const struct hc_machine *machine, enum region_backing backi
 
 /* ---- Too few pages ------------------------------------------------------- */
 
+/* "1 page of 2 MiB", "512 pages of 2 MiB" */
+struct pages_text {
+	char s[64];
+};
+
+static struct pages_text pages_text(uint64_t pages, uint64_t page_size) {
+	struct pages_text text;
+	snprintf(text.s, sizeof(text.s), "%llu page%s of %s", (unsigned long long)pages, pages == 1 ? "" : "s",
+	        hc_size_exact(page_size).s);
+	return text;
+}
+
 static int fail_for_cgroup(const struct hc_pool *pool, uint64_t wanted) {
 	return hc_fail(ENOMEM,
 	        "%s in pages of %s wanted; the cgroup%s limit %s leaves %s: raise it, or run outside of that "
@@ -82,10 +95,11 @@ static int fail_for_pages(const struct region_request *request, uint64_t wanted,
 	struct hc_machine *machine = NULL;
 	int r = hc_machine_read(NULL, &machine);
 	const struct hc_pool *pool = r < 0 ? NULL : hc_machine_pool_by_size(machine, request->page_size);
-	struct hc_size_text size = hc_size_exact(request->page_size), arg = hc_size_arg(request->page_size);
+	struct hc_size_text arg = hc_size_arg(request->page_size);
 	unsigned long long pages = wanted / request->page_size;
+	struct pages_text text = pages_text(pages, request->page_size);
 	if (!pool) {
-		r = hc_fail_errno(err, "%llu pages of %s wanted", pages, size.s);
+		r = hc_fail_errno(err, "%s wanted", text.s);
 		goto out;
 	}
 	if (pool->cgroup_bytes_left < wanted) {
@@ -100,18 +114,17 @@ static int fail_for_pages(const struct region_request *request, uint64_t wanted,
 	if (on && (known_or(on->free, 0) < pages || known_or(pool->available, 0) < pages)) {
 		unsigned long long there = known_or(on->free, 0);
 		r = hc_fail(ENOMEM,
-		        "%llu pages of %s wanted on node %d, %llu free there (%llu reserved machine-wide; the kernel "
+		        "%s wanted on node %d, %llu free there (%llu reserved machine-wide; the kernel "
 		        "doesn't say on which node): `hugeclear reserve %s@%d=+%llu`",
-		        pages, size.s, request->node, there, reserved, arg.s, request->node, pages + reserved - there);
+		        text.s, request->node, there, reserved, arg.s, request->node, pages + reserved - there);
 	} else if (known_or(pool->available, 0) < pages) {
 		unsigned long long available = known_or(pool->available, 0);
 		r = hc_fail(ENOMEM,
-		        "%llu pages of %s wanted, %llu available (%llu free, %llu of them reserved): `hugeclear "
+		        "%s wanted, %llu available (%llu free, %llu of them reserved): `hugeclear "
 		        "reserve %s=+%llu`",
-		        pages, size.s, available, free, reserved, arg.s, pages - available);
+		        text.s, available, free, reserved, arg.s, pages - available);
 	} else {
-		r = hc_fail_errno(err, "%llu pages of %s wanted, %llu available now", pages, size.s,
-		        (unsigned long long)pool->available);
+		r = hc_fail_errno(err, "%s wanted, %llu available now", text.s, (unsigned long long)pool->available);
 	}
 out:
 	hc_machine_free(machine);
