@@ -18,13 +18,13 @@ expect_json() {
 	}
 }
 
-# status_of ARG...: the status of $root in both forms; leaves the text in $text and the JSON as the last output.
+# status_of: the status of $root in both forms; leaves the text in $text and the JSON as the last output.
 status_of() {
-	run_hc status --root "$root" "$@"
+	run_hc status --root "$root"
 	expect_status 0
 	[ -z "$stderr" ] || seen
 	text=$stdout
-	run_hc status --json --root "$root" "$@"
+	run_hc status --json --root "$root"
 	expect_status 0
 	[ -z "$stderr" ] || seen
 	[ "$(json .schema)" = '"hugeclear-status/1"' ]
@@ -40,8 +40,8 @@ expect_text() {
 
 # text_row WORD...: a row of the text that has these words in this order, whatever the space between.
 text_row() {
-	local pattern="^ *${*// /  *}\$"
-	pattern=$(printf '%s' "$*" | sed 's/  */ +/g')
+	local words="$*"
+	local pattern=${words// / +}
 	grep -Eq "^ *$pattern\$" <<<"$text" || {
 		echo "expected a row: $*"
 		echo "$text"
@@ -106,7 +106,7 @@ meminfo_root() {
 		tree "numa/$name"
 		status_of
 		# The path of the tree is of this run.
-		diff -u "$FIXTURES/status/$name.txt" <(sed "s|$root|ROOT|g" <<<"$text")
+		diff -u "$FIXTURES/status/$name.txt" <(echo "${text//"$root"/ROOT}")
 		diff -u "$FIXTURES/status/$name.json" <(sed -e "s|$root|ROOT|g" -e "s|\"version\": \".*\"|\"version\": \"VERSION\"|" <<<"$stdout")
 	done
 }
@@ -354,10 +354,10 @@ thp_file() {
 	expect_json .cpus.default_threads "$(json .cpus.default_threads)"
 	expect_json '.cpus.default_threads >= 1' true
 	expect_json '[.clearing.choices[].intent] | unique' '["later","soon"]'
-	expect_json '[.clearing.methods[] | select(.available) | .name] as $names | [.clearing.choices[].method] - $names' '[]'
+	expect_json '[.clearing.choices[].method] - [.clearing.methods[] | select(.available) | .name]' '[]'
 
 	# Other programs may change the counts meanwhile: then it is read again.
-	for try in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5; do
 		before=$(cat /sys/kernel/mm/hugepages/hugepages-*kB/{nr,free,resv,surplus}_hugepages)
 		run_hc status --json
 		[ "$before" != "$(cat /sys/kernel/mm/hugepages/hugepages-*kB/{nr,free,resv,surplus}_hugepages)" ] || break

@@ -16,8 +16,8 @@ nowhere() {
 }
 
 @test "SZ-01 tune --size takes every spelling of a size" {
-	local input kind result note n=0
-	while IFS=$'\t' read -r input kind result note; do
+	local input kind result n=0
+	while IFS=$'\t' read -r input kind result _; do
 		# at least 1M is wanted here
 		[[ "$kind" = len && "$result" =~ ^[0-9]+$ ]] && ((${#result} >= 7)) || continue
 		run_hc tune -o "$(nowhere)" --size "$input"
@@ -28,8 +28,8 @@ nowhere() {
 }
 
 @test "SZ-02, SZ-03 tune --size refuses what is no size, and quotes it" {
-	local input kind result note n=0
-	while IFS=$'\t' read -r input kind result note; do
+	local input kind result n=0
+	while IFS=$'\t' read -r input kind result _; do
 		[[ "$kind" = len && ("$result" = EINVAL || "$result" = ERANGE) ]] || continue
 		printf -v input '%b' "$input"
 		run_hc tune -o "$(nowhere)" --size "$input"
@@ -114,7 +114,8 @@ nowhere() {
 		kill -s "$signal" "$pid"
 		status=0
 		wait "$pid" || status=$?
-		stdout=$(cat "$BATS_TEST_TMPDIR/stdout") stderr=$(cat "$BATS_TEST_TMPDIR/stderr")
+		# shellcheck disable=SC2034 # for expect_stderr
+		stderr=$(cat "$BATS_TEST_TMPDIR/stderr")
 		expect_status 130
 		expect_stderr "interrupted: nothing was written"
 		[ "$(cat "$BATS_TEST_TMPDIR/out/profile")" = old ]
