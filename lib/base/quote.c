@@ -13,7 +13,10 @@ struct hc_quoted hc_quote(const char *text) {
 		len--;
 	size_t kept = len > QUOTED_MAX ? QUOTED_MAX : len;
 	for (size_t i = 0; i < kept; i++)
-		part[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i];
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			part[i] = '?';
+		else
+			part[i] = text[i];
 	part[kept] = '\0';
 	snprintf(quoted.s, sizeof(quoted.s), "'%s%s'", part, len > kept ? "..." : "");
 	return quoted;

@@ -14,7 +14,7 @@
 #define WORD_BITS (sizeof(unsigned long) * CHAR_BIT)
 
 /* A list may name a number more than once, but not without end: bounds the time that reading one takes. */
-#define NAMED_MAX (4 * (HC_IDSET_MAX + 1))
+#define NAMED_MAX (UINT64_C(4) * (HC_IDSET_MAX + 1))
 
 struct hc_idset {
 	unsigned long *words; /* bit i of word w: number w * WORD_BITS + i */
@@ -54,25 +54,29 @@ static void text_drop(struct hc_idset *set) {
 	free(atomic_exchange_explicit(set->text, NULL, memory_order_relaxed));
 }
 
-static int reserve(struct hc_idset *set, unsigned id) {
+/* Makes room for numbers up to id; false without memory. */
+static bool reserve(struct hc_idset *set, unsigned id) {
 	size_t wanted = id / WORD_BITS + 1;
-	if (wanted <= set->nr_words)
-		return 0;
+	if (set->words && wanted <= set->nr_words)
+		return true;
 	unsigned long *words = realloc(set->words, wanted * sizeof(*words));
 	if (!words)
-		return hc_fail(ENOMEM, "no memory for a set of numbers up to %u", id);
+		return false;
 	memset(words + set->nr_words, 0, (wanted - set->nr_words) * sizeof(*words));
 	set->words = words;
 	set->nr_words = wanted;
-	return 0;
+	return true;
+}
+
+static int fail_memory(unsigned id) {
+	return hc_fail(ENOMEM, "no memory for a set of numbers up to %u", id);
 }
 
 int hc_idset_add(struct hc_idset *set, unsigned id) {
 	if (id > HC_IDSET_MAX)
 		return hc_fail(ERANGE, "%u is above %u, the highest CPU or node number", id, HC_IDSET_MAX);
-	int r = reserve(set, id);
-	if (r < 0)
-		return r;
+	if (!reserve(set, id))
+		return fail_memory(id);
 	set->words[id / WORD_BITS] |= 1UL << (id % WORD_BITS);
 	text_drop(set);
 	return 0;
@@ -111,9 +115,9 @@ void hc_idset_subtract(struct hc_idset *set, const struct hc_idset *other) {
 int hc_idset_unite(struct hc_idset *set, const struct hc_idset *other) {
 	if (!other || other->nr_words == 0)
 		return 0;
-	int r = reserve(set, (unsigned)(other->nr_words * WORD_BITS - 1));
-	if (r < 0)
-		return r;
+	unsigned last = (unsigned)(other->nr_words * WORD_BITS - 1);
+	if (!reserve(set, last))
+		return fail_memory(last);
 	for (size_t w = 0; w < other->nr_words; w++)
 		set->words[w] |= other->words[w];
 	text_drop(set);
@@ -247,16 +251,15 @@ static int parse_into(const char *text, struct hc_idset *set) {
 		return 0;
 
 	for (uint64_t named = 0;;) {
-		struct range range = {0};
+		struct range range = {.used = 1, .group = 1};
 		int r = parse_range(&p, text, &range);
 		if (r < 0)
 			return r;
 		named += range.last - range.first + 1;
 		if (named > NAMED_MAX)
 			return hc_fail(EINVAL, "%s names its numbers over and over", hc_quote(text).s);
-		r = reserve(set, range.last);
-		if (r < 0)
-			return r;
+		if (!reserve(set, range.last))
+			return fail_memory(range.last);
 		for (unsigned id = range.first; id <= range.last; id++)
 			if ((id - range.first) % range.group < range.used)
 				set->words[id / WORD_BITS] |= 1UL << (id % WORD_BITS);

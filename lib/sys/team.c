@@ -214,7 +214,7 @@ int hc_team_open(const struct hc_team_opts *opts, struct hc_team **ret_team) {
 	pthread_cond_init(&team->work_cond, NULL);
 	pthread_cond_init(&team->done_cond, NULL);
 
-	unsigned wanted = 0;
+	unsigned wanted = 1;
 	r = read_opts(&checked, &wanted, &team->cpus);
 	if (r < 0)
 		goto out;
