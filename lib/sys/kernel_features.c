@@ -6,6 +6,7 @@
 #include <linux/io_uring.h>
 #include <linux/mman.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,25 +247,33 @@ static int add_feature(struct hc_kernel_features *features, const char *name, st
 	return 0;
 }
 
+static int try_all(const struct hc_root *root, int try, const uint64_t *page_sizes, unsigned nr_page_sizes,
+        struct hc_kernel_features *features) {
+	for (size_t i = 0; i < NR_PROBES; i++) {
+		bool once = probes[i].how_often == ONCE;
+		for (unsigned k = 0; k < (once ? 1 : nr_page_sizes); k++) {
+			char name[96];
+			uint64_t arg = once ? 0 : page_sizes[k];
+			snprintf(name, sizeof(name), "%s%s%s", probes[i].name, once ? "" : " ",
+			        once ? "" : hc_size_exact(arg).s);
+			struct answer a = !root->live ? answer(-1, "this isn't the machine that is running")
+			                  : !try      ? answer(-1, "not tried")
+			                              : probes[i].try(root, arg);
+			int r = add_feature(features, name, a);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
 int hc_kernel_features_read(const struct hc_root *root, int try, const uint64_t *page_sizes, unsigned nr_page_sizes,
         struct hc_kernel_features *ret_features) {
 	struct hc_kernel_features features = {0};
 	features.features = calloc(NR_PROBES * (nr_page_sizes + 1), sizeof(*features.features));
-	int r = features.features ? 0 : hc_fail(ENOMEM, "no memory for the features of the kernel");
-
-	for (size_t i = 0; r == 0 && i < NR_PROBES; i++) {
-		unsigned times = probes[i].how_often == ONCE ? 1 : nr_page_sizes;
-		for (unsigned k = 0; r == 0 && k < times; k++) {
-			char name[96];
-			uint64_t arg = probes[i].how_often == ONCE ? 0 : page_sizes[k];
-			snprintf(name, sizeof(name), "%s%s%s", probes[i].name, arg ? " " : "",
-			        arg ? hc_size_exact(arg).s : "");
-			struct answer a = !root->live ? answer(-1, "this isn't the machine that is running")
-			                  : !try      ? answer(-1, "not tried")
-			                              : probes[i].try(root, arg);
-			r = add_feature(&features, name, a);
-		}
-	}
+	if (!features.features)
+		return hc_fail(ENOMEM, "no memory for the features of the kernel");
+	int r = try_all(root, try, page_sizes, nr_page_sizes, &features);
 	if (r < 0)
 		hc_kernel_features_free(&features);
 	else

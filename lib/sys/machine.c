@@ -196,6 +196,23 @@ static int read_kernel(struct hc_machine *machine, const struct hc_root *root, i
 	return hc_kernel_features_read(root, !no_probes, sizes, nr_sizes, &machine->features);
 }
 
+/* In this order: CPUs need the nodes, and the kernel's features the page sizes. */
+static int read_all(struct hc_machine *machine, const struct hc_root *root, int no_probes) {
+	hc_processor_words_read(root, &machine->warnings, &machine->processor);
+	int r = read_nodes(machine, root);
+	if (r == 0)
+		r = read_cpus(machine, root);
+	if (r == 0)
+		r = read_memory(machine, root);
+	if (r == 0)
+		r = hc_thp_read(root, &machine->warnings, &machine->thp);
+	if (r == 0)
+		r = read_limits(machine, root);
+	if (r == 0)
+		r = read_kernel(machine, root, no_probes);
+	return r;
+}
+
 int hc_machine_read(const struct hc_machine_opts *opts, struct hc_machine **ret_machine) {
 	struct hc_machine_opts o;
 	int r = hc_opts_check(opts, sizeof(o), &o);
@@ -207,22 +224,7 @@ int hc_machine_read(const struct hc_machine_opts *opts, struct hc_machine **ret_
 		return r;
 
 	struct hc_machine *machine = calloc(1, sizeof(*machine));
-	if (!machine)
-		r = hc_fail(ENOMEM, "no memory for what a machine has");
-	else
-		hc_processor_words_read(&root, &machine->warnings, &machine->processor);
-	if (r == 0)
-		r = read_nodes(machine, &root);
-	if (r == 0)
-		r = read_cpus(machine, &root);
-	if (r == 0)
-		r = read_memory(machine, &root);
-	if (r == 0)
-		r = hc_thp_read(&root, &machine->warnings, &machine->thp);
-	if (r == 0)
-		r = read_limits(machine, &root);
-	if (r == 0)
-		r = read_kernel(machine, &root, o.no_probes);
+	r = machine ? read_all(machine, &root, o.no_probes) : hc_fail(ENOMEM, "no memory for what a machine has");
 	hc_root_close(&root);
 	if (r < 0) {
 		hc_machine_free(machine);

@@ -168,10 +168,14 @@ static void test_odd_lines(void **state) {
 
 static void test_path_too_long(void **state) {
 	(void)state;
-	char *cgroup = malloc(10000);
-	strcpy(cgroup, "0::");
+	char *cgroup = NULL;
+	size_t size;
+	FILE *f = open_memstream(&cgroup, &size);
+	assert_non_null(f);
+	fputs("0::", f);
 	for (unsigned i = 0; i < 3000; i++)
-		strcat(cgroup, "/ab");
+		fputs("/ab", f);
+	fclose(f);
 	struct seen seen = {0};
 	assert_return(folders(cgroup, V2, "hugetlb", &seen), -ENAMETOOLONG, "9000 bytes of path");
 	free(cgroup);
