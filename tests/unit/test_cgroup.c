@@ -112,6 +112,10 @@ static void test_mount_of_a_part(void **state) {
 	        "50 40 0:26 /docker/ab12 /sys/fs/cgroup/hugetlb ro - cgroup cgroup rw,hugetlb\n"
 	        "51 40 0:26 / /host/cg rw - cgroup cgroup rw,hugetlb\n",
 	        "hugetlb", "1:host/cg/docker/ab12 1:host/cg/docker 1:host/cg");
+	expect("7:hugetlb:/docker/ab12\n",
+	        "51 40 0:26 / /host/cg rw - cgroup cgroup rw,hugetlb\n"
+	        "52 40 0:26 /docker/ab12 /sys/fs/cgroup/hugetlb ro - cgroup cgroup rw,hugetlb\n",
+	        "hugetlb", "1:host/cg/docker/ab12 1:host/cg/docker 1:host/cg");
 }
 
 static void test_cgroup_namespace(void **state) {
@@ -150,6 +154,22 @@ static void test_hidden_mounts(void **state) {
 	        "31 30 0:26 / /cg rw - cgroup2 cgroup2 rw\n"
 	        "33 23 0:27 / /c rw - tmpfs tmpfs rw\n",
 	        "hugetlb", "2:cg/a 2:cg");
+}
+
+/* pivot_root(2) puts the root under what was mounted before: it stands behind that, but hides nothing. */
+static void test_root_that_came_later(void **state) {
+	(void)state;
+	expect("0::/a\n",
+	        "30 28 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+	        "28 27 0:22 / /sys rw - sysfs sysfs rw\n"
+	        "27 1 254:0 / / rw - ext4 /dev/vda rw\n",
+	        "hugetlb", "2:sys/fs/cgroup/a 2:sys/fs/cgroup");
+	/* not so one that it isn't mounted on; the parents that go round in a circle end somewhere */
+	expect_none("0::/a\n",
+	        "40 41 0:26 / /cg rw - cgroup2 cgroup2 rw\n"
+	        "41 40 0:26 / /x rw - tmpfs tmpfs rw\n"
+	        "42 1 0:27 / / rw - tmpfs tmpfs rw\n",
+	        "hugetlb");
 }
 
 static void test_odd_lines(void **state) {
@@ -244,6 +264,7 @@ int main(void) {
 	        cmocka_unit_test(test_cgroup_namespace),
 	        cmocka_unit_test(test_names_that_look_like_dots),
 	        cmocka_unit_test(test_hidden_mounts),
+	        cmocka_unit_test(test_root_that_came_later),
 	        cmocka_unit_test(test_odd_lines),
 	        cmocka_unit_test(test_path_too_long),
 	        cmocka_unit_test(test_each_can_stop),

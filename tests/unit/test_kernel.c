@@ -60,6 +60,7 @@ static void test_preemption(void **state) {
 	expect_preemption(NULL, NULL, dynamic, "quiet preempt=none xpreempt=full preempt=voluntary\n", "voluntary");
 	expect_preemption(NULL, NULL, dynamic, "preempt=voluntary preempt=bogus\n", "voluntary");
 	expect_preemption(NULL, NULL, "#1 SMP Debian 5.10.0\n", "preempt=full\n", "");
+	expect_preemption(NULL, NULL, "#1 SMP NOPREEMPT_RT PREEMPT_RTX\n", NULL, "");
 	expect_preemption(NULL, NULL, NULL, NULL, "");
 
 	char *tree = temp_folder();
