@@ -239,6 +239,32 @@ meminfo_root() {
 	text_row "1 2 MiB 100 100 0 100"
 }
 
+@test "status: what the tightest hugetlb cgroup leaves, and which file says so" {
+	local name size left n=0
+	while IFS=$'\t' read -r name size left _; do
+		[[ "$name" != "#"* ]] || continue
+		rm -rf "$BATS_TEST_TMPDIR/root"
+		tree "cgroup/$name"
+		run_hc status --json --root "$root"
+		expect_status 0
+		[ -n "$left" ] && [[ "$left" =~ ^[0-9]+$ ]] || left=null
+		bytes=$(numfmt --from=iec "${size%B}")
+		expect_json ".pools[] | select(.page_size_bytes == $bytes) | .cgroup_left_bytes" "$left"
+		n=$((n + 1))
+	done <"$FIXTURES/cgroup/expected.tsv"
+	[ $n -gt 10 ]
+
+	rm -rf "$BATS_TEST_TMPDIR/root"
+	tree cgroup/v2-nested
+	status_of
+	text_row "2 MiB 512 512 0 512 0 512 0 2 MiB"
+	expect_text "2 MiB more by $root/sys/fs/cgroup/parent/hugetlb.2MB.max; beyond it the first touch fails (SIGBUS)"
+	rm -rf "$BATS_TEST_TMPDIR/root"
+	tree cgroup/v1-fault-and-rsvd
+	status_of
+	expect_text "hugetlb.2MB.rsvd.limit_in_bytes; beyond it mmap fails"
+}
+
 @test "NM-01 nodes with gaps between their numbers" {
 	tree numa/power9-sparse
 	status_of
