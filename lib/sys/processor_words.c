@@ -77,15 +77,18 @@ static void read_cpuinfo(
 	free(text);
 }
 
-/* Since Linux 6.1 the kernel says what it is; before that only the system call does, which belongs to this machine. */
+/*
+ * Of this process, which an emulator may run on another machine; of another root
+ * what the kernel says there since Linux 6.1.
+ */
 static void read_architecture(const struct hc_root *root, struct hc_processor_words *words) {
 	char text[sizeof(words->architecture)];
 	struct utsname uts;
-	if (hc_root_read(root, "proc/sys/kernel/arch", text, sizeof(text)) > 0) {
+	if (root->live && uname(&uts) == 0) {
+		copy_text(words->architecture, sizeof(words->architecture), uts.machine);
+	} else if (!root->live && hc_root_read(root, "proc/sys/kernel/arch", text, sizeof(text)) > 0) {
 		text[strcspn(text, "\n")] = '\0';
 		copy_text(words->architecture, sizeof(words->architecture), text);
-	} else if (root->live && uname(&uts) == 0) {
-		copy_text(words->architecture, sizeof(words->architecture), uts.machine);
 	}
 }
 
@@ -124,7 +127,7 @@ void hc_processor_words_read(
 	read_cpuinfo(root, warnings, words, &processor->virtualised);
 	if (root->live) {
 		const struct hc_processor_id *id = hc_processor_here();
-		if (*words->vendor == '\0')
+		if (id->vendor[0] != '\0')
 			copy_text(words->vendor, sizeof(words->vendor), id->vendor);
 		if (*words->model_name == '\0')
 			copy_text(words->model_name, sizeof(words->model_name), id->model_name);
