@@ -17,7 +17,7 @@
 #include "clear/methods.h"
 
 #define ROUNDS 100000
-#define SIZE 4096
+#define SIZE 8192
 
 struct shared {
 	_Alignas(64) unsigned char memory[SIZE];
@@ -55,9 +55,9 @@ static void publish(const struct hc_method *method) {
 	pthread_t reader;
 	assert_int_equal(pthread_create(&reader, NULL, look, shared), 0);
 	for (unsigned round = 1; round <= ROUNDS; round++) {
-		/* Short ones, with and without head and tail: the stores of long ones are out before their end. */
+		/* Up to a page, with and without head and tail: enough that the last stores wait for those before. */
 		shared->begin = round % 3 == 0 ? round % 64 : 0;
-		shared->len = round % 5 == 0 ? round % 300 + 1 : 64 * (round % 8 + 1);
+		shared->len = round % 5 == 0 ? round % 4000 + 1 : 64 * (round % 64 + 1);
 		memset(shared->memory + shared->begin, 1, shared->len);
 		method->clear(shared->memory + shared->begin, shared->len);
 		atomic_store_explicit(&shared->published, round, memory_order_release);
