@@ -1,0 +1,30 @@
+#!/bin/bash
+# Runs planted misuses and right uses, and looks at what the sanitizer says. TAP on standard output.
+# usage: check-reports.sh PROGRAM [NAME REPORT]...    REPORT: a text that has to be in the report; "" for none
+set -u
+program=$1
+shift
+count=0 failed=0
+printf '1..%d\n' $(($# / 2))
+while [ $# -ge 2 ]; do
+	name=$1 report=$2
+	shift 2
+	# Older sanitizers know fewer address layouts than the kernel randomises.
+	said=$(setarch -R "$program" "$name" 2>&1)
+	code=$?
+	count=$((count + 1))
+	if [ -n "$report" ]; then
+		[ $code != 0 ] && [[ $said == *"$report"* ]]
+	else
+		[ $code = 0 ] && [ -z "$said" ]
+	fi
+	if [ $? = 0 ]; then
+		printf 'ok %d - %s\n' $count "$name"
+	else
+		printf 'not ok %d - %s\n' $count "$name"
+		printf '# wanted: %s; exit code %d\n' "${report:-no report}" $code
+		sed 's/^/# /' <<<"$said" | head -n 30
+		failed=1
+	fi
+done
+exit $failed
