@@ -1,6 +1,7 @@
 /* The team of threads: blocks, errors, stopping, forks. */
 #include "support/support.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -113,6 +114,41 @@ static unsigned threads_of_this_process(void) {
 			break;
 	fclose(f);
 	return threads;
+}
+
+/* Threads that have come so far as to take their name. */
+static unsigned members_that_run(void) {
+	DIR *tasks = opendir("/proc/self/task");
+	assert_non_null(tasks);
+	unsigned members = 0;
+	for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
+		char path[320], name[32] = "";
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+		FILE *f = entry->d_name[0] == '.' ? NULL : fopen(path, "re");
+		if (f && fgets(name, sizeof(name), f) && strcmp(name, "hc-team\n") == 0)
+			members++;
+		if (f)
+			fclose(f);
+	}
+	closedir(tasks);
+	return members;
+}
+
+/* Created isn't running: on one CPU most wait for their turn when the last has been created. */
+static void test_members_run_before_open_returns(void **state) {
+	(void)state;
+	struct hc_idset *allowed = NULL, *first = hc_idset_new();
+	assert_ok(hc_affinity_get(&allowed));
+	assert_ok(hc_idset_add(first, (unsigned)hc_idset_next(allowed, 0)));
+	assert_ok(hc_affinity_set(first));
+	for (int round = 0; round < 20; round++) {
+		struct hc_team *team = open_team(32);
+		assert_int_equal(members_that_run(), 32);
+		hc_team_close(team);
+	}
+	assert_ok(hc_affinity_set(allowed));
+	hc_idset_free(first);
+	hc_idset_free(allowed);
 }
 
 struct signals {
@@ -341,6 +377,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_PD_02_blocks_stay_aligned),
 	        cmocka_unit_test(test_counts_that_nearly_wrap),
+	        cmocka_unit_test(test_members_run_before_open_returns),
 	        cmocka_unit_test(test_all_run_before_the_first_item_and_end),
 	        cmocka_unit_test(test_error_of_a_member_is_the_callers),
 	        cmocka_unit_test(test_stop_and_progress),
