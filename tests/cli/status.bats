@@ -367,6 +367,16 @@ thp_file() {
 	[[ "$text" != *"What the kernel can do"* ]]
 }
 
+# pool_counts: a line for each pool of this machine: page size in bytes, and total,free,reserved,surplus.
+pool_counts() {
+	local folder size
+	for folder in /sys/kernel/mm/hugepages/hugepages-*kB; do
+		[ -e "$folder" ] || continue
+		size=${folder##*hugepages-}
+		echo "$((${size%kB} * 1024)) $(paste -d, "$folder"/{nr,free,resv,surplus}_hugepages)"
+	done
+}
+
 @test "status: this machine against /proc and /sys" {
 	need_tool jq
 	run_hc status --json
@@ -383,19 +393,21 @@ thp_file() {
 	expect_json '[.clearing.choices[].method] - [.clearing.methods[] | select(.available) | .name]' '[]'
 
 	# Other programs may change the counts meanwhile: then it is read again.
-	for _ in 1 2 3 4 5; do
-		before=$(cat /sys/kernel/mm/hugepages/hugepages-*kB/{nr,free,resv,surplus}_hugepages)
+	local before still="" size counts
+	before=$(pool_counts)
+	for _ in {1..50}; do
 		run_hc status --json
-		[ "$before" != "$(cat /sys/kernel/mm/hugepages/hugepages-*kB/{nr,free,resv,surplus}_hugepages)" ] || break
+		if [ "$(pool_counts)" = "$before" ]; then
+			still=yes
+			break
+		fi
+		before=$(pool_counts)
 	done
-	for folder in /sys/kernel/mm/hugepages/hugepages-*kB; do
-		[ -e "$folder" ] || continue
-		size=$(basename "$folder")
-		size=${size#hugepages-}
-		size=$((${size%kB} * 1024))
-		expect_json ".pools[] | select(.page_size_bytes == $size) | [.total, .free, .reserved, .surplus]" \
-			"[$(cat "$folder/nr_hugepages"),$(cat "$folder/free_hugepages"),$(cat "$folder/resv_hugepages"),$(cat "$folder/surplus_hugepages")]"
-	done
+	[ "$still" ] || skip "the counts of huge pages don't stand still"
+	while read -r size counts; do
+		[ -n "$size" ] || continue
+		expect_json ".pools[] | select(.page_size_bytes == $size) | [.total, .free, .reserved, .surplus]" "[$counts]"
+	done <<<"$before"
 	expect_json '[.pools[].page_size_bytes] == ([.pools[].page_size_bytes] | sort)' true
 }
 
