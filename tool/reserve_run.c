@@ -38,7 +38,6 @@ void reserve_signals_hold(struct reserve_signals *signals) {
 }
 
 static int spawn(char **argv, const struct reserve_signals *signals, pid_t *ret_pid) {
-	extern char **environ;
 	posix_spawnattr_t attr;
 	sigset_t defaults;
 	int err = posix_spawnattr_init(&attr);

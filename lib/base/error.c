@@ -7,6 +7,10 @@
 
 #include <hugeclear/hugeclear.h>
 
+#undef hc_fail
+#undef hc_fail_errno
+#undef hc_fail_prefix
+
 static _Thread_local char thread_detail[HC_ERROR_DETAIL_MAX];
 
 /*

@@ -28,6 +28,13 @@ int hc_fail_errno(int err, const char *format, ...) __attribute__((cold, format(
 /* Puts "text: " before the kept detail and returns r. pre: r < 0 and a detail kept for it. */
 int hc_fail_prefix(int r, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
 
+#ifdef __clang_analyzer__
+/* It looks at one file at a time: so it knows what comes back, and doesn't follow paths that go on after a failure. */
+#define hc_fail(err, ...) (hc_fail(err, __VA_ARGS__), -(err))
+#define hc_fail_errno(err, ...) (hc_fail_errno(err, __VA_ARGS__), -(err))
+#define hc_fail_prefix(r, ...) (hc_fail_prefix(r, __VA_ARGS__), (r))
+#endif
+
 /* An error on its way from a worker to the thread that called. */
 struct hc_error {
 	int err; /* 0 (none) or a negative errno */

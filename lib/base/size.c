@@ -16,7 +16,7 @@
 static const char unit_letters[] = "KMGTP";
 
 static char upper(char c) {
-	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+	return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
 }
 
 static bool is_digit(char c) {
@@ -66,8 +66,9 @@ static int fail_fraction(const char *text) {
 	int power = suffix_power(p);
 	if (power > 0 && part * 1024 % scale == 0 && hc_mul_ok(whole, 1024, &smaller) &&
 	        hc_add_ok(smaller, part * 1024 / scale, &smaller)) {
-		char hint[64], unit[2] = {power > 1 ? unit_letters[power - 2] : '\0', '\0'};
-		snprintf(hint, sizeof(hint), "no fractions; use %llu%s", (unsigned long long)smaller, unit);
+		char hint[64];
+		snprintf(hint, sizeof(hint), "no fractions; use %llu%.*s", (unsigned long long)smaller, power > 1,
+		        power > 1 ? &unit_letters[power - 2] : "");
 		return fail_syntax(text, hint);
 	}
 	return fail_syntax(text, "whole numbers only, in a smaller unit where needed");

@@ -291,7 +291,7 @@ int hc_idset_mask(const struct hc_idset *set, unsigned long **ret_mask, unsigned
 	int highest = -1;
 	for (int i = -1; (i = hc_idset_next(set, i + 1)) >= 0;)
 		highest = i;
-	size_t nr_words = hc_div_up((uint64_t)(highest + 2), WORD_BITS);
+	size_t nr_words = hc_div_up((unsigned)(highest + 2), WORD_BITS);
 	unsigned long *mask = calloc(nr_words, sizeof(*mask));
 	if (!mask)
 		return hc_fail(ENOMEM, "no memory for a mask of %zu bits", nr_words * WORD_BITS);

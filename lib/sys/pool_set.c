@@ -127,7 +127,7 @@ static int read_pools(const struct setting *s, struct hc_pool *ret_machine, stru
  */
 static int read_counts(const struct setting *s, struct counts *ret_counts) {
 	struct hc_pool machine;
-	struct hc_node_pool node, again;
+	struct hc_node_pool node = {0}, again = {0};
 	int r = read_pools(s, &machine, &node);
 	for (int i = 0; r == 0 && i < 8; i++) {
 		r = read_pools(s, &machine, &again);
@@ -473,6 +473,7 @@ static int set(const struct hc_root *root, const struct hc_pool_request *request
 		r = set_locked(s);
 	hc_pool_unlock(lock);
 	hc_root_close(&own);
+	s->root = NULL;
 	return r;
 }
 

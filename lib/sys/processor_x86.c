@@ -14,6 +14,7 @@
 
 enum { EAX, EBX, ECX, EDX };
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the assembly writes them */
 static void cpuid_here(void *user, uint32_t leaf, uint32_t subleaf, uint32_t ret_abcd[4]) {
 	(void)user;
 	__cpuid_count(leaf, subleaf, ret_abcd[EAX], ret_abcd[EBX], ret_abcd[ECX], ret_abcd[EDX]);
@@ -63,7 +64,7 @@ static void ask_model_name(
 		return;
 	uint32_t brand[12];
 	for (uint32_t i = 0; i < 3; i++)
-		source->cpuid(source->user, LEAF_EXTENDED + 2 + i, 0, brand + 4 * i);
+		source->cpuid(source->user, LEAF_EXTENDED + 2 + i, 0, brand + (size_t)4 * i);
 	char text[sizeof(brand)];
 	memcpy(text, brand, sizeof(text));
 	copy_text(id->model_name, sizeof(id->model_name), text, sizeof(text));

@@ -373,7 +373,7 @@ int bench_session_close(struct bench_session *session, int code) {
 int bench_main(const struct bench *bench, int argc, char **argv) {
 	char verb[64];
 	struct bench_settings settings = {.seed = 1};
-	struct bench_session *session;
+	struct bench_session *session = NULL;
 	bool help;
 	snprintf(verb, sizeof(verb), "bench %s", bench->name);
 	void *state = bench->create();

@@ -118,7 +118,7 @@ void bench_note(struct bench_run *run, const char *format, ...) __attribute__((f
 bool bench_statistics(const struct bench_run *run, size_t i, size_t metric, struct statistics *ret_statistics);
 
 /* Shows how far long preparations are, on a terminal, after a second. hc_progress_fn; user is the run. */
-void bench_progress(void *run, uint64_t done, uint64_t total);
+void bench_progress(void *user, uint64_t done, uint64_t total);
 
 /* bytes in ns as GiB/s. pre: ns > 0 */
 double bench_gib_per_s(double bytes, double ns);
