@@ -385,7 +385,7 @@ int bench_main(const struct bench *bench, int argc, char **argv) {
 		print_help(bench);
 	} else if (code == 0) {
 		code = bench_session_open(verb, &settings, &session);
-		if (code == 0)
+		if (session)
 			code = bench_session_close(session, run_with(session, bench, verb, state, &settings));
 	}
 	bench->destroy(state);
