@@ -58,7 +58,10 @@ struct reserve_record {
 int reserve_record_parse(const char *text, size_t len, struct reserve_record *ret_record);
 void reserve_record_free(struct reserve_record *record); /* parsed, or all zero */
 
-/* Adds a difference, taking it from others of its page size first where it undoes them for the whole machine. -ENOMEM, -EBADMSG. */
+/*
+ * Adds a difference. What is taken from the whole machine undoes what was added to it, and then
+ * what was added to nodes. -ENOMEM, -EBADMSG.
+ */
 int reserve_record_add(struct reserve_record *record, const struct reserve_change *change);
 
 struct reserve_journal;

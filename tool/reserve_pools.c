@@ -168,50 +168,64 @@ static int undo_change(struct reserve_journal *journal, const char *root, uint64
 	return r < 0 ? hc_error_restore(&error) : forgotten;
 }
 
-static void say_left(
-        const struct reserve_journal *journal, const struct reserve_change *change, const struct hc_error *error) {
-	struct reserve_pool_text pool = reserve_pool_text(change->page_size, change->node);
-	uint64_t pages = change->pages < 0 ? 0 - (uint64_t)change->pages : (uint64_t)change->pages;
-	if (error->err < 0)
-		cli_warn(VERB, "%s: %" PRIu64 " pages can't be put back: %s", pool.s, pages, error->detail);
-	else
-		cli_warn(VERB, "%s: %" PRIu64 " pages can't be put back yet, as they are in use or reserved%s", pool.s,
-		        pages, reserve_journal_is_kept(journal) ? ": 'hugeclear reserve --recover' does it later" : "");
+/* One change on its way back. */
+struct undoing {
+	struct reserve_change change;
+	bool failed; /* and that was said */
+};
+
+/* Undoes one, by its node or by the whole machine. */
+static void undo_one(struct reserve_journal *journal, const char *root, struct undoing *undoing, bool by_machine) {
+	const struct reserve_change *change = &undoing->change;
+	int64_t left = left_of(journal, change->page_size, change->node);
+	if (left == 0 || undoing->failed || (by_machine && (left < 0 || change->node < 0)))
+		return;
+	int r = undo_change(journal, root, change->page_size, by_machine ? -1 : change->node, left);
+	if (r == 0 || r == -EBUSY)
+		return;
+	undoing->failed = true;
+	left = left_of(journal, change->page_size, change->node);
+	cli_warn(VERB, "%s: %" PRId64 " page%s can't be put back: %s",
+	        reserve_pool_text(change->page_size, change->node).s, left < 0 ? -left : left,
+	        left == 1 || left == -1 ? "" : "s", hc_error_detail());
+}
+
+static void say_left(const struct reserve_journal *journal, const struct undoing *undoing) {
+	const struct reserve_change *change = &undoing->change;
+	int64_t left = left_of(journal, change->page_size, change->node);
+	if (left == 0 || undoing->failed)
+		return;
+	cli_warn(VERB, "%s: %" PRId64 " page%s can't be put back yet, being in use or reserved%s",
+	        reserve_pool_text(change->page_size, change->node).s, left < 0 ? -left : left,
+	        left == 1 || left == -1 ? "" : "s",
+	        reserve_journal_is_kept(journal) ? ": 'hugeclear reserve --recover' does it later" : "");
 }
 
 bool reserve_pools_undo(struct reserve_journal *journal, const char *root) {
-	struct hc_error error = {0};
-	hc_error_save(settle_intent(journal, root), &error);
-
-	/* Last changed, first undone. The list changes on the way. */
-	for (int by_machine = 0; error.err == 0 && by_machine < 2; by_machine++) {
-		const struct reserve_record *record = reserve_journal_record(journal);
-		unsigned nr = record->nr_changes;
-		struct reserve_change *changes = calloc(nr ? nr : 1, sizeof(*changes));
-		if (!changes) {
-			hc_error_save(hc_fail(ENOMEM, "no memory"), &error);
-			break;
-		}
-		if (nr > 0)
-			memcpy(changes, record->changes, nr * sizeof(*changes));
-		while (nr-- > 0) {
-			int64_t left = left_of(journal, changes[nr].page_size, changes[nr].node);
-			if (left == 0 || (by_machine && (left < 0 || changes[nr].node < 0)))
-				continue;
-			int r = undo_change(
-			        journal, root, changes[nr].page_size, by_machine ? -1 : changes[nr].node, left);
-			if (r < 0 && r != -EBUSY)
-				hc_error_save(r, &error);
-		}
-		free(changes);
+	const struct reserve_record *record = reserve_journal_record(journal);
+	if (settle_intent(journal, root) < 0) {
+		cli_warn(VERB, "%s: what was changed can't be told: %s",
+		        reserve_pool_text(record->intent.page_size, record->intent.node).s, hc_error_detail());
+		return false;
 	}
 
-	const struct reserve_record *record = reserve_journal_record(journal);
-	if (record->intent.page_size != 0)
-		cli_warn(VERB, "%s: what was changed can't be told: %s",
-		        reserve_pool_text(record->intent.page_size, record->intent.node).s, error.detail);
-	for (unsigned i = 0; i < record->nr_changes; i++)
-		say_left(journal, &record->changes[i], &error);
+	/* A copy: the journal's own list changes on the way. */
+	unsigned nr = record->nr_changes;
+	struct undoing *undoings = calloc(nr ? nr : 1, sizeof(*undoings));
+	if (!undoings) {
+		cli_error(VERB, "out of memory");
+		return false;
+	}
+	for (unsigned i = 0; i < nr; i++)
+		undoings[i].change = record->changes[i];
+	/* Last changed, first undone. */
+	for (unsigned i = nr; i-- > 0;)
+		undo_one(journal, root, &undoings[i], false);
+	for (unsigned i = nr; i-- > 0;)
+		undo_one(journal, root, &undoings[i], true);
+	for (unsigned i = 0; i < nr; i++)
+		say_left(journal, &undoings[i]);
+	free(undoings);
 	return record->intent.page_size == 0 && record->nr_changes == 0;
 }
 
@@ -231,10 +245,11 @@ static void say_owner(const struct recovery *recovery, const struct reserve_left
 	struct tm tm;
 	if (localtime_r(&since, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
-	fprintf(stderr, "process %d (of %s) was killed before it put pools back:%s\n", record->owner, when,
-	        left->other_boot      ? " of an earlier boot, nothing to do"
+	fprintf(stderr, "%s: process %d (of %s) ended before its pools were put back%s\n", left->path, record->owner,
+	        when,
+	        left->other_boot      ? ", but that was before the last boot: nothing to do"
 	        : recovery->look_only ? ""
-	                              : " done now");
+	                              : ": that is done now");
 }
 
 static void recover_one(void *user, const struct reserve_left *left) {

@@ -78,28 +78,28 @@ static void drop_zeros(struct reserve_record *record) {
 
 int reserve_record_add(struct reserve_record *record, const struct reserve_change *change) {
 	int64_t pages = change->pages;
-	/* What a change of the whole machine undoes was recorded by node. */
-	for (unsigned i = record->nr_changes; change->node < 0 && pages != 0 && i-- > 0;) {
+	struct reserve_change *same = find_change(record, change->page_size, change->node);
+	if (same) {
+		bool beyond = (same->pages < 0) != (pages < 0) && llabs(pages) > llabs(same->pages);
+		int64_t own = beyond ? -same->pages : pages;
+		if (llabs(same->pages + own) > COUNT_MAX)
+			return hc_fail(EBADMSG, "a sum of pages that no machine has");
+		same->pages += own;
+		pages -= own;
+	}
+	/* What the whole machine gives back beyond what it was given was added by node. */
+	for (unsigned i = record->nr_changes; change->node < 0 && pages < 0 && i-- > 0;) {
 		struct reserve_change *other = &record->changes[i];
-		if (other->page_size != change->page_size || other->node < 0 || (other->pages < 0) == (pages < 0))
+		if (other->page_size != change->page_size || other->pages <= 0)
 			continue;
-		int64_t part = llabs(other->pages) < llabs(pages) ? -other->pages : pages;
-		other->pages += part;
-		pages -= part;
+		int64_t part = other->pages < -pages ? other->pages : -pages;
+		other->pages -= part;
+		pages += part;
 	}
 	drop_zeros(record);
 	if (pages == 0)
 		return 0;
 
-	struct reserve_change *same = find_change(record, change->page_size, change->node);
-	if (same) {
-		int64_t sum = same->pages + pages;
-		if (llabs(sum) > COUNT_MAX)
-			return hc_fail(EBADMSG, "a sum of pages that no machine has");
-		same->pages = sum;
-		drop_zeros(record);
-		return 0;
-	}
 	if (record->nr_changes == CHANGES_MAX)
 		return hc_fail(EBADMSG, "changes of more than %d pools", CHANGES_MAX);
 	if ((record->nr_changes & (record->nr_changes - 1)) == 0) {
