@@ -43,7 +43,7 @@ static void unescape(char *text) {
 		char c = *from;
 		if (c == '\\' && from[1]) {
 			from++;
-			c = *from == 'n' ? '\n' : *from == 't' ? '\t' : *from == 'r' ? '\r' : *from;
+			c = (char)(*from == 'n' ? '\n' : *from == 't' ? '\t' : *from == 'r' ? '\r' : *from);
 		}
 		*to++ = c;
 	}

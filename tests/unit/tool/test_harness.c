@@ -177,7 +177,7 @@ static void test_warm_up_then_every_case_once_a_loop_in_changing_order(void **st
 	bool changes = false;
 	for (int loop = 0; loop < 6; loop++) {
 		const char *this_loop = loops + loop * CASES * 3;
-		for (char i = '0'; i < '0' + CASES; i++) {
+		for (int i = '0'; i < '0' + CASES; i++) {
 			unsigned found = 0;
 			for (int k = 0; k < CASES; k++)
 				found += this_loop[k * 3] == 's' && this_loop[k * 3 + 1] == i;
