@@ -1,10 +1,15 @@
 /* `hugeclear bench`: the list of benchmarks, and the suite of all of them. */
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
+#include <hugeclear/sys.h>
+
+#include "base/size.h"
 #include "bench/bench_clear.h"
 #include "bench/harness.h"
+#include "bench/region.h"
 #include "cli.h"
 
 static const struct bench *const benchmarks[] = {&bench_clear};
@@ -18,19 +23,20 @@ static const struct bench *const benchmarks[] = {&bench_clear};
 /* What `./dev bench` shows: the table of the series first, then what only user space can do. */
 static const struct part {
 	const struct bench *bench;
-	bool full; /* only with --full */
+	bool full;      /* only with --full */
+	bool each_page; /* once for each size of huge pages of which enough are available */
 	const char *title;
 	const char *words[SUITE_WORDS];
 } suite[] = {
-        {&bench_clear, false, "Clearing for later", {"-l", "3"}},
-        {&bench_clear, false, "Clearing for somebody who writes it next", {"-l", "3", "--then", "write"}},
-        {&bench_clear, true, "Clearing for somebody who reads it next", {"--then", "read"}},
-        {&bench_clear, true, "Every method", {"-f", "all"}},
-        {&bench_clear, true, "Every method, for somebody who writes it next", {"-f", "all", "--then", "write"}},
-        {&bench_clear, true, "Two threads", {"-t", "2"}},
-        {&bench_clear, true, "Chunks", {"-e", "whole", "--chunk", "0,1M,8M,32M"}},
-        {&bench_clear, true, "Transparent huge pages", {"-p", "thp"}},
-        {&bench_clear, true, "Base pages", {"-p", "base"}},
+        {&bench_clear, false, true, "Clearing for later", {"-l", "3"}},
+        {&bench_clear, false, false, "Clearing for somebody who writes it next", {"-l", "3", "--then", "write"}},
+        {&bench_clear, true, false, "Clearing for somebody who reads it next", {"--then", "read"}},
+        {&bench_clear, true, false, "Every method", {"-f", "all"}},
+        {&bench_clear, true, false, "Every method, for somebody who writes it next", {"-f", "all", "--then", "write"}},
+        {&bench_clear, true, false, "One thread and two", {"-t", "1,2"}},
+        {&bench_clear, true, false, "Chunks", {"-e", "whole", "--chunk", "0"}},
+        {&bench_clear, true, false, "Transparent huge pages", {"-p", "thp"}},
+        {&bench_clear, true, false, "Base pages", {"-p", "base"}},
 };
 
 static const struct option suite_options[] = {
@@ -46,43 +52,72 @@ static const struct option suite_options[] = {
 struct suite {
 	bool full, help;
 	const char *size, *loops;
+	uint64_t bytes; /* that size says, or the usual ones */
 	struct bench_settings settings;
 };
 
-static int run_part(struct bench_session *session, const struct suite *asked, const struct part *part) {
-	/* The part's own words, then what was asked of all: the later of two options counts. */
-	char words[SUITE_WORDS + 4][64];
-	char *argv[SUITE_WORDS + 6];
-	int argc = 0;
-	const char *more[] = {"-s", asked->size, "-l", asked->loops};
-	snprintf(words[0], sizeof(words[0]), "%s", part->bench->name);
-	argv[argc++] = words[0];
-	for (size_t i = 0; i + 1 < SUITE_WORDS && part->words[i]; i++) {
+/* The words of a command line, owned. */
+struct words {
+	char text[SUITE_WORDS + 8][64];
+	char *argv[SUITE_WORDS + 9];
+	int argc;
+};
+
+static void add_word(struct words *words, const char *word) {
+	if (words->argc + 1 >= (int)LEN(words->argv))
+		return;
+	snprintf(words->text[words->argc], sizeof(words->text[0]), "%s", word);
+	words->argv[words->argc] = words->text[words->argc];
+	words->argv[++words->argc] = NULL;
+}
+
+static void add_option(struct words *words, const char *option, const char *value) {
+	if (value) {
+		add_word(words, option);
+		add_word(words, value);
+	}
+}
+
+/* page: an argument of -p, or NULL. */
+static int run_once(
+        struct bench_session *session, const struct suite *asked, const struct part *part, const char *page) {
+	struct words words = {.argc = 0};
+	add_word(&words, part->bench->name);
+	for (size_t i = 0; i < SUITE_WORDS && part->words[i]; i++) {
 		/* Few loops are for the short suite. */
-		if (asked->full && strcmp(part->words[i], "-l") == 0) {
+		if (asked->full && strcmp(part->words[i], "-l") == 0)
 			i++;
-			continue;
-		}
-		snprintf(words[argc], sizeof(words[argc]), "%s", part->words[i]);
-		argv[argc] = words[argc];
-		argc++;
+		else
+			add_word(&words, part->words[i]);
 	}
-	for (size_t i = 0; i < LEN(more); i += 2) {
-		if (!more[i + 1])
-			continue;
-		for (size_t k = i; k < i + 2; k++) {
-			snprintf(words[argc], sizeof(words[argc]), "%s", more[k]);
-			argv[argc] = words[argc];
-			argc++;
-		}
-	}
-	argv[argc] = NULL;
+	/* Of two options the later one counts. */
+	add_option(&words, "-p", page);
+	add_option(&words, "-s", asked->size);
+	add_option(&words, "-l", asked->loops);
+
+	FILE *out = bench_session_out(session);
 	if (asked->settings.format == BENCH_DEFAULT)
-		fprintf(bench_session_out(session), "== %s ==\n", part->title);
-	int code = bench_session_run(session, part->bench, argc, argv);
+		fprintf(out, "== %s ==\n", part->title);
+	int code = bench_session_run(session, part->bench, words.argc, words.argv);
 	if (asked->settings.format == BENCH_DEFAULT)
-		fputc('\n', bench_session_out(session));
+		fputc('\n', out);
 	return code;
+}
+
+/* For each size of huge pages that has room; the benchmark's own choice where none has. */
+static int run_pages(struct bench_session *session, const struct suite *asked, const struct part *part) {
+	struct hc_machine *machine = NULL;
+	int code = hc_machine_read(NULL, &machine) < 0 ? cli_fail("bench suite", -ENOMEM) : 0;
+	const struct hc_pool *pool;
+	bool any = false;
+	for (unsigned i = 0; code == 0 && (pool = hc_machine_pool(machine, i)); i++) {
+		if (region_room(machine, REGION_HUGETLB, pool->page_size, -1) >= asked->bytes) {
+			any = true;
+			code = run_once(session, asked, part, hc_size_arg(pool->page_size).s);
+		}
+	}
+	hc_machine_free(machine);
+	return any || code ? code : run_once(session, asked, part, NULL);
 }
 
 static int parse_suite(int argc, char **argv, struct suite *asked) {
@@ -98,7 +133,7 @@ static int parse_suite(int argc, char **argv, struct suite *asked) {
 			break;
 		case 's':
 			asked->size = optarg;
-			code = cli_size(verb, "--size", optarg, &number);
+			code = cli_size(verb, "--size", optarg, &asked->bytes);
 			break;
 		case 'l':
 			asked->loops = optarg;
@@ -125,7 +160,7 @@ static int parse_suite(int argc, char **argv, struct suite *asked) {
 }
 
 static int run_suite(int argc, char **argv) {
-	struct suite asked = {.settings = {.seed = 1}};
+	struct suite asked = {.bytes = UINT64_C(1) << 30, .settings = {.seed = 1}};
 	int code = parse_suite(argc, argv, &asked);
 	if (code)
 		return code;
@@ -146,7 +181,8 @@ static int run_suite(int argc, char **argv) {
 		return code;
 	for (size_t i = 0; i < LEN(suite) && code == 0; i++)
 		if (asked.full || !suite[i].full)
-			code = run_part(session, &asked, &suite[i]);
+			code = suite[i].each_page ? run_pages(session, &asked, &suite[i])
+			                          : run_once(session, &asked, &suite[i], NULL);
 	return bench_session_close(session, code);
 }
 

@@ -29,7 +29,7 @@ static void print_cell(FILE *out, bool has, const struct statistics *s) {
 	if (!has)
 		fprintf(out, "  %6s %6s", "-", "");
 	else if (s->has_stdev_pct)
-		fprintf(out, "  %6.2f +-%4.1f%%", s->mean, s->stdev_pct);
+		fprintf(out, "  %6.2f +-%4.*f%%", s->mean, s->stdev_pct < 99.95 ? 1 : 0, s->stdev_pct);
 	else
 		fprintf(out, "  %6.2f +- n/a ", s->mean);
 }
