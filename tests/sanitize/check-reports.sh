@@ -4,6 +4,15 @@
 set -u
 program=$1
 shift
+
+as_wanted() { # EXIT-CODE SAID REPORT
+	if [ -n "$3" ]; then
+		[ "$1" != 0 ] && [[ $2 == *"$3"* ]]
+	else
+		[ "$1" = 0 ] && [ -z "$2" ]
+	fi
+}
+
 count=0 failed=0
 printf '1..%d\n' $(($# / 2))
 while [ $# -ge 2 ]; do
@@ -13,17 +22,12 @@ while [ $# -ge 2 ]; do
 	said=$(setarch -R "$program" "$name" 2>&1)
 	code=$?
 	count=$((count + 1))
-	if [ -n "$report" ]; then
-		[ $code != 0 ] && [[ $said == *"$report"* ]]
-	else
-		[ $code = 0 ] && [ -z "$said" ]
-	fi
-	if [ $? = 0 ]; then
+	if as_wanted "$code" "$said" "$report"; then
 		printf 'ok %d - %s\n' $count "$name"
 	else
 		printf 'not ok %d - %s\n' $count "$name"
 		printf '# wanted: %s; exit code %d\n' "${report:-no report}" $code
-		sed 's/^/# /' <<<"$said" | head -n 30
+		head -n 30 <<<"$said" | sed 's/^/# /'
 		failed=1
 	fi
 done
