@@ -31,13 +31,13 @@ unsigned hc_ladder_method(const struct hc_ladder *ladder, uint64_t len) {
 	return ladder->steps[i].method;
 }
 
-/* The first of the names that a processor with these features runs well. The last needs nothing. */
-static unsigned preferred(const char *const names[HC_PREFERENCES_MAX], uint32_t features) {
+/* The row of the first that has its place on a processor with these features. The last needs none. */
+static unsigned preferred(const struct hc_preference preferences[HC_PREFERENCES_MAX], uint32_t features) {
 	unsigned row = 0;
-	for (unsigned i = 0; i < HC_PREFERENCES_MAX && names[i]; i++) {
-		const struct hc_method *method = hc_method_by_name(names[i]);
+	for (unsigned i = 0; i < HC_PREFERENCES_MAX && preferences[i].name; i++) {
+		const struct hc_method *method = hc_method_by_name(preferences[i].name);
 		row = (unsigned)(method - hc_methods);
-		if (((method->features | method->automatic) & ~features) == 0)
+		if (((method->features | preferences[i].where) & ~features) == 0)
 			break;
 	}
 	return row;

@@ -29,11 +29,10 @@ typedef void (*hc_method_fn)(void *p, size_t len);
 
 struct hc_method {
 	const char *name;
-	const char *needs;  /* for people: "avx512f"; "" where every processor of this architecture has it */
-	uint32_t features;  /* HC_FEATURE_BIT()s without which it faults */
-	uint32_t automatic; /* the built-in choice passes it over without these: it works, but slowly */
-	bool streaming;     /* past the cache */
-	unsigned block;     /* bytes its inner loop clears at once; tests try the lengths around its multiples */
+	const char *needs; /* for people: "avx512f"; "" where every processor of this architecture has it */
+	uint32_t features; /* HC_FEATURE_BIT()s without which it faults */
+	bool streaming;    /* past the cache */
+	unsigned block;    /* bytes its inner loop clears at once; tests try the lengths around its multiples */
 	hc_method_fn clear;
 };
 
@@ -43,16 +42,21 @@ struct hc_method {
 extern const struct hc_method hc_methods[];
 extern const unsigned hc_nr_methods;
 
+struct hc_preference {
+	const char *name;
+	uint32_t where; /* HC_FEATURE_BIT()s besides those it needs: it works without them, but isn't the best there */
+};
+
 #define HC_PREFERENCES_MAX 6
 
 /*
- * The built-in choice knows three uses. For each the first method of the list
- * is taken that the processor has; the last one needs nothing. Unused places are NULL.
+ * The built-in choice knows three uses. For each the first row is taken whose
+ * features the processor has; the last one needs none. Unused places are NULL.
  */
 struct hc_method_preferences {
-	const char *few[HC_PREFERENCES_MAX];       /* up to few_up_to bytes: where starting up costs most */
-	const char *cached[HC_PREFERENCES_MAX];    /* above, as long as it stays in the cache */
-	const char *streaming[HC_PREFERENCES_MAX]; /* past the cache */
+	struct hc_preference few[HC_PREFERENCES_MAX];       /* up to few_up_to bytes: where starting up costs most */
+	struct hc_preference cached[HC_PREFERENCES_MAX];    /* above, as long as it stays in the cache */
+	struct hc_preference streaming[HC_PREFERENCES_MAX]; /* past the cache */
 	size_t few_up_to;
 	size_t streams_from; /* intent "later" streams from this length on */
 };

@@ -8,9 +8,9 @@ const struct hc_method hc_methods[] = {
 const unsigned hc_nr_methods = sizeof(hc_methods) / sizeof(hc_methods[0]);
 
 const struct hc_method_preferences hc_method_preferences = {
-        .few = {"memset"},
-        .cached = {"memset"},
-        .streaming = {"memset"},
+        .few = {{"memset", 0}},
+        .cached = {{"memset", 0}},
+        .streaming = {{"memset", 0}},
         .few_up_to = 512,
         .streams_from = 4096,
 };

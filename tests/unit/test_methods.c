@@ -72,16 +72,15 @@ static void test_table_is_sound(void **state) {
 	assert_null(hc_clear_method(hc_nr_methods));
 	assert_null(hc_method_by_name("stos"));
 
-	const char *const *lists[] = {
+	const struct hc_preference *lists[] = {
 	        hc_method_preferences.few, hc_method_preferences.cached, hc_method_preferences.streaming};
 	for (unsigned l = 0; l < 3; l++) {
-		const struct hc_method *last = NULL;
-		for (unsigned i = 0; i < HC_PREFERENCES_MAX && lists[l][i]; i++) {
-			last = hc_method_by_name(lists[l][i]);
-			assert_non_null(last);
+		unsigned last = 0;
+		for (unsigned i = 0; i < HC_PREFERENCES_MAX && lists[l][i].name; i++) {
+			assert_non_null(hc_method_by_name(lists[l][i].name));
+			last = i;
 		}
-		assert_non_null(last);
-		assert_int_equal(last->features | last->automatic, 0);
+		assert_int_equal(hc_method_by_name(lists[l][last].name)->features | lists[l][last].where, 0);
 	}
 	assert_true(hc_method_preferences.few_up_to > 0 && hc_method_preferences.streams_from > 1);
 }
