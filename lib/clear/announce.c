@@ -3,8 +3,8 @@
 #include <stdint.h>
 
 /*
- * As compiler-rt's asan_interface_internal.h, tsan_interface.h and msan_interface.h
- * declare them; the first and the last are in its public headers too. The default
+ * Those of compiler-rt's asan_interface_internal.h, tsan_interface.h and msan_interface.h (the first
+ * and the last are in its public headers too), with the types that gcc knows them by. The default
  * visibility makes them references to whoever has them.
  */
 #define FROM_SANITIZER __attribute__((weak, visibility("default")))
@@ -12,20 +12,20 @@
 /* The first address in the range that must not be touched, or NULL. */
 FROM_SANITIZER void *__asan_region_is_poisoned(void *begin, size_t size);
 /* "noabort" means that the program's halt_on_error decides, as in the interceptor of memset(). */
-FROM_SANITIZER void __asan_report_store_n_noabort(uintptr_t p, uintptr_t size);
-FROM_SANITIZER void __asan_report_load_n_noabort(uintptr_t p, uintptr_t size);
-FROM_SANITIZER void __tsan_write_range(void *p, unsigned long size);
-FROM_SANITIZER void __tsan_read_range(void *p, unsigned long size);
+FROM_SANITIZER void __asan_report_store_n_noabort(void *p, long size);
+FROM_SANITIZER void __asan_report_load_n_noabort(void *p, long size);
+FROM_SANITIZER void __tsan_write_range(void *p, long size);
+FROM_SANITIZER void __tsan_read_range(void *p, long size);
 FROM_SANITIZER void __msan_unpoison(const volatile void *p, size_t size);
 
 void hc_announce_write(void *p, size_t len) {
 	if (__asan_region_is_poisoned && __asan_report_store_n_noabort) {
-		uintptr_t bad = (uintptr_t)__asan_region_is_poisoned(p, len);
+		char *bad = __asan_region_is_poisoned(p, len);
 		if (bad)
-			__asan_report_store_n_noabort(bad, (uintptr_t)p + len - bad);
+			__asan_report_store_n_noabort(bad, (char *)p + len - bad);
 	}
 	if (__tsan_write_range)
-		__tsan_write_range(p, len);
+		__tsan_write_range(p, (long)len);
 	if (__msan_unpoison)
 		__msan_unpoison(p, len);
 }
@@ -34,10 +34,10 @@ void hc_announce_read(const void *p, size_t len) {
 	/* Neither function writes through its pointer. */
 	void *begin = (void *)(uintptr_t)p;
 	if (__asan_region_is_poisoned && __asan_report_load_n_noabort) {
-		uintptr_t bad = (uintptr_t)__asan_region_is_poisoned(begin, len);
+		char *bad = __asan_region_is_poisoned(begin, len);
 		if (bad)
-			__asan_report_load_n_noabort(bad, (uintptr_t)p + len - bad);
+			__asan_report_load_n_noabort(bad, (char *)begin + len - bad);
 	}
 	if (__tsan_read_range)
-		__tsan_read_range(begin, len);
+		__tsan_read_range(begin, (long)len);
 }

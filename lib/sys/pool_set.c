@@ -160,11 +160,11 @@ static int read_counts(const struct setting *s, struct counts *ret_counts) {
 
 /*
  * In a tree of plain files another may be in the middle of writing, and a dry run takes no lock:
- * an empty file gets a second look.
+ * an empty file gets a second look, also one that was empty a moment ago (-EAGAIN).
  */
 static int read_now(struct setting *s, struct counts *ret_counts) {
 	int r = read_counts(s, ret_counts);
-	for (int i = 0; r == -EBADMSG && !s->root->live && i < 10; i++) {
+	for (int i = 0; (r == -EBADMSG || r == -EAGAIN) && !s->root->live && i < 10; i++) {
 		nanosleep(&(struct timespec){.tv_nsec = 2L * 1000 * 1000}, NULL);
 		r = read_counts(s, ret_counts);
 	}
@@ -470,10 +470,12 @@ static int set(const struct hc_root *root, const struct hc_pool_request *request
 	s->root = root;
 	if (r == 0)
 		r = check_request(s);
-	/* What isn't there at all needs no lock to say so. */
+	/* What isn't there at all needs no lock to say so; what others are in the middle of writing is read again with it. */
 	struct counts counts;
 	if (r == 0)
 		r = read_now(s, &counts);
+	if ((r == -EBADMSG || r == -EAGAIN) && !s->opts.dry_run)
+		r = 0;
 	/* A root without a folder is a test's own functions alone: nobody else comes there. */
 	if (r == 0 && !s->opts.dry_run && root->fd >= 0)
 		r = hc_pool_lock(root, LOCK_WAIT_MS, s->opts.stop, s->opts.user, &lock);
