@@ -94,6 +94,8 @@ teardown() {
 	run_hc bench clear "${QUICK[@]}"
 	expect_status 0
 	[ -z "$stderr" ] || seen
+	expect_stdout "4 MiB in base pages of "
+	expect_stdout ", intent later, 2 loops"
 	expect_stdout "base           patched                 default"
 	expect_stdout "  4 KiB "
 	expect_stdout "  4 MiB "

@@ -275,6 +275,19 @@ static void test_a_failed_write_leaves_the_old_file(void **state) {
 	json_decref(document);
 }
 
+static void test_a_failed_rename_leaves_nothing_beside(void **state) {
+	(void)state;
+	json_t *document = document_of((double[]){1, 2}, 2);
+	struct results_file *file;
+	assert_ok(results_file_open(in_folder("results.json"), &file));
+	/* Somebody makes a folder of that name meanwhile. */
+	assert_int_equal(mkdir(in_folder("results.json"), 0755), 0);
+	assert_error(results_file_commit(file, document), EISDIR);
+	results_file_close(file);
+	json_decref(document);
+	assert_int_equal(count_files(), 1);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup_teardown(test_BN_09_seventeen_digits_come_back, make_folder, remove_folder),
@@ -288,6 +301,7 @@ int main(void) {
 	                test_replaces_what_a_link_leads_to_and_keeps_its_mode, make_folder, remove_folder),
 	        cmocka_unit_test(test_devices_are_written_to_not_replaced),
 	        cmocka_unit_test_setup_teardown(test_a_failed_write_leaves_the_old_file, make_folder, remove_folder),
+	        cmocka_unit_test_setup_teardown(test_a_failed_rename_leaves_nothing_beside, make_folder, remove_folder),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

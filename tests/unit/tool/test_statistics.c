@@ -121,6 +121,8 @@ static void test_BN_04_outliers_on_both_sides_without_dividing_by_0(void **state
 	expect_flags((double[]){1, 1, 1, 1, 1, 1, 0.2}, 7, "......x");
 	expect_flags((double[]){1, 1, 1, 1, 1}, 5, ".....");
 	expect_flags((double[]){0, 0, 0, 0, 0}, 5, ".....");
+	/* More than half are equal, and the rest isn't rare: 1 / (1.2533 * 4 / 9) = 1.8. */
+	expect_flags((double[]){0, 1, 0, 1, 0, 1, 0, 1, 0}, 9, ".........");
 	expect_flags((double[]){1, 100}, 2, "..");
 	expect_flags((double[]){1, 2, 3, 4, 5}, 5, ".....");
 }
