@@ -472,6 +472,20 @@ without_policy() {
 	expect_stdout "each sample goes over the same "
 }
 
+@test "a profile that the choice comes from is said, and one that can't be used" {
+	export HUGECLEAR_PROFILE=$BATS_TEST_TMPDIR/none.profile
+	run_hc bench clear "${QUICK[@]}" -e whole
+	expect_status 0
+	expect_stdout "the profile isn't used: "
+	expect_stdout "none.profile"
+}
+
+@test "CPUs and the node stand in the heading" {
+	run_hc bench clear "${QUICK[@]}" -e whole --node 0 --cpus "$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')"
+	[ "$status" = 0 ] || skip "the memory can't be bound here"
+	expect_stdout " on node 0, by CPUs "
+}
+
 # ---- The results file -------------------------------------------------------
 
 @test "-o: written whole, nothing beside it, and found out first where it can't be" {

@@ -379,6 +379,15 @@ static int open_crew(struct clear_bench *bench, struct bench_run *run) {
 	return r;
 }
 
+/* A choice that isn't the built-in one has to be known to whoever reads the figures. */
+static void note_profile(struct bench_run *run) {
+	const char *error, *source = hc_clear_profile(&error);
+	if (error)
+		bench_note(run, "the profile isn't used: %s", error);
+	if (strcmp(source, "built-in") != 0)
+		bench_note(run, "hugeclear's choice comes from the profile %s", source);
+}
+
 static int set_up(void *state, struct bench_run *run) {
 	struct clear_bench *bench = state;
 	bench->run = run;
@@ -400,6 +409,7 @@ static int set_up(void *state, struct bench_run *run) {
 		code = clear_memory_get(bench, run);
 	if (code)
 		return code;
+	note_profile(run);
 	int r = add_works(bench, run);
 	if (r == 0)
 		r = open_crew(bench, run);

@@ -143,10 +143,27 @@ static void print_heading(const struct clear_bench *bench, const struct bench_ru
 	static const char *const thens[] = {"", ", then read", ", then written"};
 	char host[256];
 	host_line(run->machine, host, sizeof(host));
-	fprintf(out, "%s\n%s in %s pages of %s%s, intent %s, %llu loop%s\n", host, hc_size_exact(bench->size).s,
-	        region_backing_name(bench->region->backing), hc_size_exact(bench->region->page_size).s,
+	char place[128] = "";
+	if (bench->region->node >= 0)
+		snprintf(place, sizeof(place), " on node %d", bench->region->node);
+	if (bench->cpus)
+		snprintf(place + strlen(place), sizeof(place) - strlen(place), ", by CPUs %.60s", bench->cpus);
+	fprintf(out, "%s\n%s in %s pages of %s%s%s, intent %s, %llu loop%s\n", host, hc_size_exact(bench->size).s,
+	        region_backing_name(bench->region->backing), hc_size_exact(bench->region->page_size).s, place,
 	        thens[bench->then], bench->intent == HC_INTENT_SOON ? "soon" : "later",
 	        (unsigned long long)run->loops_done, run->loops_done == 1 ? "" : "s");
+}
+
+/* The least that took part in a case of the block. */
+static uint64_t threads_got(const struct block *block) {
+	uint64_t least = block->threads;
+	for (size_t i = 0; i < block->run->nr_cases; i++) {
+		json_t *got = json_object_get(block->run->cases[i].got, "threads");
+		if (got && block->bench->works[i].threads == block->threads &&
+		        (uint64_t)json_integer_value(got) < least)
+			least = (uint64_t)json_integer_value(got);
+	}
+	return least;
 }
 
 static bool has_function(const struct clear_bench *bench, enum clear_kind kind) {
@@ -202,6 +219,8 @@ void clear_print(const void *state, const struct bench_run *run, FILE *out) {
 			struct block block = {bench, run, out, bench->threads[t], bench->chunks[c]};
 			fprintf(out, "\n%llu thread%s", (unsigned long long)block.threads,
 			        block.threads == 1 ? "" : "s");
+			if (threads_got(&block) < block.threads)
+				fprintf(out, ", of which only %llu took part", (unsigned long long)threads_got(&block));
 			if (block.chunk)
 				fprintf(out, ", chunks of %s", hc_size_exact(block.chunk).s);
 			fputc('\n', out);
