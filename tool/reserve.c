@@ -10,6 +10,7 @@
 #include <hugeclear/hugeclear.h>
 #include <hugeclear/sys.h>
 
+#include "base/arith.h"
 #include "base/error.h"
 #include "base/size.h"
 #include "cli.h"
@@ -20,8 +21,8 @@
 
 #define VERB "reserve"
 
-/* Tries beyond the first where fewer pages came: half a second. */
-#define RETRIES 10
+/* Tries beyond the first where fewer pages came. Each may take the kernel seconds when memory is in pieces. */
+#define RETRIES 5
 
 #define REQUESTS_MAX 256
 
@@ -110,6 +111,9 @@ static int parse_options(int argc, char **argv, struct call *call) {
 			call->recover = true;
 			break;
 		case ROOT:
+			/* Most likely a variable that isn't set: that mustn't mean the machine itself. */
+			if (*optarg == '\0')
+				return cli_usage(VERB, "--root: a folder is wanted");
 			call->root = optarg;
 			break;
 		case 'n':
@@ -160,20 +164,21 @@ static void print_pool(const struct call *call, const struct reserve_request *re
 		fprintf(call->out, "unknown -> ");
 	else if (before != now)
 		fprintf(call->out, "%" PRIu64 " -> ", before);
+	uint64_t bytes;
 	if (now == HC_UNKNOWN)
 		fprintf(call->out, "unknown%s\n", remark);
+	else if (!hc_mul_ok(now, request->page_size, &bytes))
+		fprintf(call->out, "%" PRIu64 " pages%s\n", now, remark);
 	else
-		fprintf(call->out, "%" PRIu64 " page%s (%s)%s\n", now, now == 1 ? "" : "s",
-		        hc_size_rounded(now * request->page_size).s, remark);
+		fprintf(call->out, "%" PRIu64 " page%s (%s)%s\n", now, now == 1 ? "" : "s", hc_size_rounded(bytes).s,
+		        remark);
 }
 
 /* Says what went wrong with a pool and returns the exit code for it. */
-static int fail_pool(int r) {
-	if (r == -ENOMEM) {
-		cli_error(VERB, "%s", hc_error_detail());
-		return HC_EXIT_LESS;
-	}
-	return cli_fail(VERB, r);
+static int fail_pool(int r, const struct hc_pool_result *result) {
+	int code = cli_fail(VERB, r);
+	/* Not memory of this process: where that is short, no count has been read. */
+	return r == -ENOMEM && result->now != HC_UNKNOWN ? HC_EXIT_LESS : code;
 }
 
 /* ---- The plan -------------------------------------------------------------------- */
@@ -194,12 +199,14 @@ static bool lowers(const struct call *call, const struct reserve_request *reques
  * free pieces. Requests for one page size stay in the order in which they were given.
  */
 static void order_requests(struct call *call) {
-	bool gives_back[REQUESTS_MAX];
+	bool lower[REQUESTS_MAX], gives_back[REQUESTS_MAX];
+	for (unsigned i = 0; i < call->nr_requests; i++)
+		lower[i] = lowers(call, &call->requests[i]);
 	for (unsigned i = 0; i < call->nr_requests; i++) {
 		gives_back[i] = true;
-		for (unsigned k = 0; k < call->nr_requests && gives_back[i]; k++)
+		for (unsigned k = 0; k < call->nr_requests; k++)
 			if (call->requests[k].page_size == call->requests[i].page_size)
-				gives_back[i] = lowers(call, &call->requests[k]);
+				gives_back[i] = gives_back[i] && lower[k];
 	}
 	for (unsigned i = 1; i < call->nr_requests; i++) {
 		struct reserve_request request = call->requests[i];
@@ -263,7 +270,7 @@ static int check_plan(const struct call *call) {
 				note_permission(&result);
 		}
 		if (r < 0 && !later) {
-			int failed = fail_pool(r);
+			int failed = fail_pool(r, &result);
 			code = code == HC_EXIT_OK ? failed : code;
 			if (!call->dry_run)
 				break;
@@ -288,7 +295,7 @@ static int set_pools(struct call *call) {
 			print_pool(call, request, result.before, result.now,
 			        result.now == result.before ? ", already so" : "");
 		if (r < 0) {
-			code = fail_pool(r);
+			code = fail_pool(r, &result);
 			/* Fewer than asked for may still be of use, and so may the other pools. */
 			if (code != HC_EXIT_LESS || call->all_or_nothing)
 				return code;

@@ -470,12 +470,11 @@ static int set(const struct hc_root *root, const struct hc_pool_request *request
 	s->root = root;
 	if (r == 0)
 		r = check_request(s);
-	/* What isn't there at all needs no lock to say so; what others are in the middle of writing is read again with it. */
-	struct counts counts;
+	/* What isn't there at all needs no lock to say so; the numbers may be in the middle of being written. */
+	struct hc_pool machine;
+	struct hc_node_pool node;
 	if (r == 0)
-		r = read_now(s, &counts);
-	if ((r == -EBADMSG || r == -EAGAIN) && !s->opts.dry_run)
-		r = 0;
+		r = read_pools(s, &machine, &node);
 	/* A root without a folder is a test's own functions alone: nobody else comes there. */
 	if (r == 0 && !s->opts.dry_run && root->fd >= 0)
 		r = hc_pool_lock(root, LOCK_WAIT_MS, s->opts.stop, s->opts.user, &lock);

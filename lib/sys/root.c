@@ -244,8 +244,7 @@ int hc_root_write(const struct hc_root *root, const char *path, const char *text
 		if (r != -ENOSYS)
 			return r;
 	}
-	/* O_TRUNC means nothing to sysfs, but in a tree of plain files the old text may be longer. */
-	int fd = open_below(root, path, O_WRONLY | O_TRUNC);
+	int fd = open_below(root, path, O_WRONLY);
 	if (fd < 0) {
 		int err = errno;
 		return hc_fail(err, "%s can't be opened for writing: %s%s", name_of(root, path).s, strerrordesc_np(err),
@@ -257,6 +256,12 @@ int hc_root_write(const struct hc_root *root, const char *path, const char *text
 		n = write(fd, text, len);
 	while (n < 0 && errno == EINTR);
 	int err = n < 0 ? errno : (size_t)n != len ? EIO : 0;
+	/*
+	 * In a tree of plain files the old text may be longer. It is cut behind the new one, not emptied
+	 * before it, so that others who read meanwhile find a number (nearly always: of as many digits).
+	 */
+	if (err == 0 && !root->live && ftruncate(fd, n) < 0)
+		err = errno;
 	close(fd);
 	if (err != 0)
 		return hc_fail(err, "%s written to %s: %s%s", hc_quote(text).s, name_of(root, path).s,

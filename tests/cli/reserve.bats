@@ -1,4 +1,5 @@
 # Pools set by the command: on trees of plain files, and (live) on this machine's own, with few pages.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154 # each test is a subshell; helpers set the variables
 load helpers
 
 POOL_2M=sys/kernel/mm/hugepages/hugepages-2048kB
@@ -193,6 +194,8 @@ await() {
 		2097152=2|2 MiB is asked for twice
 		--frobnicate|there is no option '--frobnicate'
 	END
+	run_hc reserve --root "" 2M=1
+	expect_status 64
 	run_hc reserve
 	expect_status 64
 	expect_stderr "what to reserve is missing"
@@ -471,7 +474,10 @@ end" ]
 
 @test "the reader of its messages is gone: pools are put back all the same" {
 	two_nodes
-	{ "$HC" reserve --root "$root" 2M=+8 -- sleep 0.3 2>&1; echo $? >"$BATS_TEST_TMPDIR/code"; } | true
+	{
+		"$HC" reserve --root "$root" 2M=+8 -- sleep 0.3 2>&1
+		echo $? >"$BATS_TEST_TMPDIR/code"
+	} | true
 	await 0 cat "$BATS_TEST_TMPDIR/code"
 	[ "$(count $POOL_2M)" = 1024 ]
 }
@@ -492,7 +498,7 @@ killed() {
 	two_nodes
 	killed --root "$root" 2M=+8 2M@1=+2
 	[ "$(count $POOL_2M)" = 1032 ]
-	[ "$(ls "$root/run/hugeclear" | wc -l)" = 1 ]
+	[ "$(find "$root/run/hugeclear" -type f | wc -l)" = 1 ]
 	echo 2 >"$root/$NODES/node1/hugepages/hugepages-2048kB/free_hugepages"
 	run_hc reserve --root "$root" --dry-run --recover
 	expect_status 0
@@ -509,6 +515,19 @@ killed() {
 	expect_status 0
 	[ "$stdout" = "nothing was left to put back" ] || seen
 	[ "$(count $POOL_2M)" = 1025 ]
+}
+
+@test "SIGKILL in the middle of several, and several that put back at once: each once" {
+	two_nodes
+	killed --root "$root" 2M=+8
+	killed --root "$root" 2M=+3
+	[ "$(count $POOL_2M)" = 1035 ]
+	for i in 1 2 3 4 5 6; do
+		"$HC" reserve --root "$root" --recover >/dev/null 2>&1 &
+	done
+	wait
+	[ "$(count $POOL_2M)" = 1024 ]
+	[ -z "$(ls "$root/run/hugeclear")" ]
 }
 
 @test "SIGKILL in the middle: put back by 'reserve --recover' (live)" {
