@@ -46,24 +46,27 @@ static void add_node(void *user, unsigned node, int64_t pages) {
 	changes->sum += pages;
 }
 
-/* By node where that is all of it: others may have changed the nodes' counts meanwhile, or nobody shows them. */
+/*
+ * What has come of a request. A change is recorded by node, where that is all of it: others may have
+ * changed the nodes' counts meanwhile, or nobody shows them. Undoing is recorded as what it
+ * undoes, wherever the kernel took the pages.
+ */
 static int record_done(struct reserve_journal *journal, const struct hc_pool_request *request,
-        const struct hc_pool_result *result, const struct changes *changes) {
+        const struct hc_pool_result *result, const struct changes *changes, const struct reserve_change *undone) {
 	/* Not known: the intent stays open, and undoing looks at the count. */
 	if (result->now == HC_UNKNOWN || result->before == HC_UNKNOWN)
 		return 0;
 	int64_t pages = (int64_t)(result->now - result->before);
-	if (!changes->lost && changes->sum == pages)
+	if (!undone && !changes->lost && changes->sum == pages)
 		return reserve_journal_done(journal, request->page_size, changes->changes, changes->nr);
-	struct reserve_change whole = {.page_size = request->page_size, .node = request->node, .pages = pages};
+	struct reserve_change whole = {
+	        .page_size = request->page_size, .node = undone ? undone->node : request->node, .pages = pages};
 	return reserve_journal_done(journal, request->page_size, &whole, 1);
 }
 
-int reserve_pools_change(struct reserve_journal *journal, const struct hc_pool_request *request,
-        const struct hc_pool_opts *opts, struct hc_pool_result *result) {
-	if (!journal)
-		return hc_pool_set(request, opts, result);
-
+/* undone: the change that this undoes, or NULL */
+static int change_recorded(struct reserve_journal *journal, const struct hc_pool_request *request,
+        const struct hc_pool_opts *opts, const struct reserve_change *undone, struct hc_pool_result *result) {
 	struct hc_pool_opts look = *opts;
 	look.dry_run = 1;
 	int r = hc_pool_set(request, &look, result);
@@ -82,9 +85,14 @@ int reserve_pools_change(struct reserve_journal *journal, const struct hc_pool_r
 	r = hc_pool_set(request, &set, result);
 	struct hc_error error;
 	hc_error_save(r, &error);
-	int recorded = record_done(journal, request, result, &changes);
+	int recorded = record_done(journal, request, result, &changes, undone);
 	free(changes.changes);
 	return r < 0 ? hc_error_restore(&error) : recorded;
+}
+
+int reserve_pools_change(struct reserve_journal *journal, const struct hc_pool_request *request,
+        const struct hc_pool_opts *opts, struct hc_pool_result *result) {
+	return journal ? change_recorded(journal, request, opts, NULL, result) : hc_pool_set(request, opts, result);
 }
 
 /* ---- Undoing -------------------------------------------------------------------- */
@@ -147,13 +155,16 @@ static int forget_beyond(struct reserve_journal *journal, uint64_t page_size, in
 	return r < 0 ? r : reserve_journal_done(journal, page_size, &change, 1);
 }
 
-/* Undoes pages of a change at node, which may be -1 for what a node couldn't give. */
-static int undo_change(struct reserve_journal *journal, const char *root, uint64_t page_size, int node, int64_t pages) {
-	struct hc_pool_request request = difference(page_size, node, -pages);
+/* Undoes what is left of a change, at its node or, by_machine, wherever the kernel likes. */
+static int undo_change(struct reserve_journal *journal, const char *root, const struct reserve_change *change,
+        int64_t left, bool by_machine) {
+	uint64_t page_size = change->page_size;
+	int node = by_machine ? -1 : change->node;
+	struct hc_pool_request request = difference(page_size, node, -left);
 	struct hc_pool_opts opts = {
 	        .size = sizeof(opts), .root = root, .as_far_as_possible = 1, .retries = UNDO_RETRIES};
 	struct hc_pool_result result = {.size = sizeof(result)};
-	int r = reserve_pools_change(journal, &request, &opts, &result);
+	int r = change_recorded(journal, &request, &opts, change, &result);
 	if (result.now == HC_UNKNOWN)
 		return r;
 	if (result.now != result.before)
@@ -162,9 +173,7 @@ static int undo_change(struct reserve_journal *journal, const char *root, uint64
 		        hc_size_rounded(result.now * page_size).s);
 	struct hc_error error;
 	hc_error_save(r, &error);
-	int forgotten = node >= 0 || pages < 0 || left_of(journal, page_size, -1) > 0
-	                        ? forget_beyond(journal, page_size, node, result.now)
-	                        : 0;
+	int forgotten = by_machine ? 0 : forget_beyond(journal, page_size, node, result.now);
 	return r < 0 ? hc_error_restore(&error) : forgotten;
 }
 
@@ -180,7 +189,7 @@ static void undo_one(struct reserve_journal *journal, const char *root, struct u
 	int64_t left = left_of(journal, change->page_size, change->node);
 	if (left == 0 || undoing->failed || (by_machine && (left < 0 || change->node < 0)))
 		return;
-	int r = undo_change(journal, root, change->page_size, by_machine ? -1 : change->node, left);
+	int r = undo_change(journal, root, change, left, by_machine);
 	if (r == 0 || r == -EBUSY)
 		return;
 	undoing->failed = true;

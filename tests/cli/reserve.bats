@@ -540,6 +540,27 @@ killed() {
 	[ "$(cat $LIVE_2M)" = "$saved_2m" ]
 }
 
+# What went wrong: what was put back machine-wide was recorded by node, so that the next call undid that.
+@test "SIGKILL between setting a pool and recording it: put back, once (live)" {
+	need_pool $LIVE_2M
+	run_hc reserve 2M=+8 -- true
+	run_hc reserve 2M=+8
+	expect_status 0
+	cat >/run/hugeclear/reserve.1.9 <<-END
+		hugeclear-reserve 1
+		boot $(cat /proc/sys/kernel/random/boot_id)
+		owner 1 1764540000
+		intent 2097152 -1 $saved_2m $((saved_2m + 8))
+	END
+	run_hc reserve --recover
+	expect_status 0
+	expect_stderr "2 MiB: $((saved_2m + 8)) -> $saved_2m page"
+	[ ! -e /run/hugeclear/reserve.1.9 ]
+	run_hc reserve --recover
+	[ "$stdout" = "nothing was left to put back" ] || seen
+	[ "$(cat $LIVE_2M)" = "$saved_2m" ]
+}
+
 @test "one that still runs is left alone by others" {
 	two_nodes
 	run_hc reserve --root "$root" 2M=+8 -- "$HC" reserve --root "$root" --recover
