@@ -482,16 +482,21 @@ end" ]
 	[ "$(count $POOL_2M)" = 1024 ]
 }
 
-# killed [ARG...]: a reserve -- CMD, killed while CMD runs; sets cmd to CMD's process. With 3>&- as bats waits for it.
-killed() {
+# begin [ARG...]: a reserve -- CMD, with CMD running; sets reserve and cmd to the two processes. 3>&- as bats waits for it.
+begin() {
 	rm -f "$BATS_TEST_TMPDIR/pid"
 	"$HC" reserve "$@" -- sh -c 'echo $$ >"$1"; exec sleep 60' - "$BATS_TEST_TMPDIR/pid" 3>&- 2>/dev/null &
-	local reserve=$!
+	reserve=$!
 	await 1 sh -c 'wc -l <"$1"' - "$BATS_TEST_TMPDIR/pid"
 	cmd=$(cat "$BATS_TEST_TMPDIR/pid")
 	pids+=("$cmd")
-	kill -KILL $reserve
-	wait $reserve || :
+}
+
+# killed [ARG...]: the same, with reserve killed while CMD runs on.
+killed() {
+	begin "$@"
+	kill -KILL "$reserve"
+	wait "$reserve" || :
 }
 
 @test "SIGKILL in the middle: the next reserve puts back what was left, by difference" {
@@ -519,8 +524,12 @@ killed() {
 
 @test "SIGKILL in the middle of several, and several that put back at once: each once" {
 	two_nodes
-	killed --root "$root" 2M=+8
-	killed --root "$root" 2M=+3
+	begin --root "$root" 2M=+8
+	first=$reserve
+	begin --root "$root" 2M=+3
+	kill -KILL "$first" "$reserve"
+	wait "$first" || :
+	wait "$reserve" || :
 	[ "$(count $POOL_2M)" = 1035 ]
 	for i in 1 2 3 4 5 6; do
 		"$HC" reserve --root "$root" --recover >/dev/null 2>&1 &
