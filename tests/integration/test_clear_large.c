@@ -73,10 +73,14 @@ static void clear_default(void *p, size_t len) {
 static void test_CE_02_four_gibibytes_and_a_line(void **state) {
 	(void)state;
 	struct repeated area = repeated_open();
+	check_repeated(&area, "hc_clear", clear_default);
+	if (under_sanitizer()) { /* counters count the same there, but each method takes minutes */
+		munmap(area.begin, area.mapping_len);
+		return;
+	}
 	for (unsigned i = 0; i < hc_nr_methods; i++)
 		if (hc_clear_method(i)->available)
 			check_repeated(&area, hc_methods[i].name, hc_methods[i].clear);
-	check_repeated(&area, "hc_clear", clear_default);
 	check_repeated(&area, "two threads", clear_by_two);
 
 	memset(area.last_page, 0, area.page);

@@ -139,3 +139,10 @@ void assert_contains(const char *text, const char *part) {
 	if (!text || !strstr(text, part))
 		fail_msg("'%s' isn't in '%s'", part, text ? text : "(null)");
 }
+
+__attribute__((weak)) void __asan_init(void);
+__attribute__((weak)) void __tsan_init(void);
+
+bool under_sanitizer(void) {
+	return __asan_init || __tsan_init;
+}

@@ -39,4 +39,7 @@ void assert_return(int r, int expected, const char *what);
 
 void assert_contains(const char *text, const char *part);
 
+/* True in a build with AddressSanitizer or ThreadSanitizer, where loops over gigabytes take minutes. */
+bool under_sanitizer(void);
+
 #endif
