@@ -237,6 +237,10 @@ for run in json.load(sys.stdin)["runs"]:
 		[ "$(field '[.runs[] | .samples[0] > 0] | all')" = true ]
 		[ "$(field '[.runs[].got.repeats] | min > 1')" = true ]
 	done
+	# Threads that got nothing to do aren't counted.
+	run_hc bench clear -s 64 -t 4 -l 1 -p base
+	expect_status 0
+	expect_stdout "4 threads, of which only 1 took part"
 	run_hc bench clear -s 2M --chunk 4M
 	expect_status 64
 	expect_stderr "--chunk: 4 MiB is more than the size, 2 MiB"

@@ -61,8 +61,9 @@ struct job {
 	char *p;
 	size_t len;
 	uint64_t repeats;
-	pthread_mutex_t lock; /* guards seen */
+	pthread_mutex_t lock; /* guards seen and took_part */
 	struct clear_seen *seen;
+	unsigned took_part; /* members that had an extent to clear */
 };
 
 static void add_seen(struct clear_seen *sum, const struct clear_seen *seen) {
@@ -114,6 +115,7 @@ static int run_member(void *arg, unsigned thread, unsigned nr) {
 		r = run_share(job, extent, begin, end, &nr_extents, &seen);
 	pthread_mutex_lock(&job->lock);
 	add_seen(job->seen, &seen);
+	job->took_part += begin < end;
 	pthread_mutex_unlock(&job->lock);
 	return r;
 }
@@ -156,14 +158,8 @@ int clear_work_run(const struct clear_work *work, char *p, size_t len, uint64_t 
 		return run_library(work, p, len, repeats, seen);
 	struct job job = {
 	        .work = work, .p = p, .len = len, .repeats = repeats, .lock = PTHREAD_MUTEX_INITIALIZER, .seen = seen};
-	unsigned nr = 1;
-	int r;
-	if (clear_work_needs_crew(work)) {
-		nr = work->threads < crew_threads(work->crew) ? work->threads : crew_threads(work->crew);
-		r = crew_run(work->crew, nr, run_member, &job);
-	} else {
-		r = run_member(&job, 0, 1);
-	}
-	seen->threads = nr;
+	int r = clear_work_needs_crew(work) ? crew_run(work->crew, work->threads, run_member, &job)
+	                                    : run_member(&job, 0, 1);
+	seen->threads = job.took_part;
 	return r;
 }
