@@ -22,6 +22,7 @@ import sys
 EXTENTS = "4K,64K,2M,32M,whole"
 CHUNKS = "0,256K,512K,1M,2M,4M,8M,16M"
 STEP_LIMIT_S = 1e-3
+TWO_THREADS = 1.8
 RESAMPLES = 4000
 
 EXIT_LESS, EXIT_UNAVAILABLE = 3, 4
@@ -103,12 +104,23 @@ def judge_gain(table, run, extent):
 
 
 def judge_threads(table, run, extent):
+    """Where no method at all gets there, because one thread takes nearly all that memory gives, the best one counts."""
     if len(os.sched_getaffinity(0)) < 2:
         table.not_here("2 threads / 1, default, later", "one CPU only")
         return
-    table.row(f"2 threads / 1, default, later, {size_words(extent)}",
-              run.ratios(("default", extent, 2), ("default", extent, 1)), "median >= 1.8",
-              lambda low, mid, high: mid >= 1.8)
+    one, two = ("default", extent, 1), ("default", extent, 2)
+    by_median = {name: statistics.median(run.samples(name, extent, 2)[::2]) for name in run.methods()}
+    best = max(by_median, key=by_median.get)
+    reachable = by_median[best] / statistics.median(run.samples(*one))
+    if reachable >= TWO_THREADS:
+        table.row(f"2 threads / 1, default, later, {size_words(extent)}", run.ratios(two, one),
+                  f"median >= {TWO_THREADS}", lambda low, mid, high: mid >= TWO_THREADS)
+        return
+    table.not_here("2 threads / 1, default, later",
+                   f"memory gives 2 threads only {reachable:.2f} times what 1 gets, by any method")
+    table.row(f"default / best, later, 2 threads, {size_words(extent)}",
+              run.ratios(two, (best, extent, 2))[1::2], "bound >= 0.95, median >= 0.93",
+              lambda low, mid, high: high >= 0.95 and mid >= 0.93, f"best is {best}")
 
 
 def judge_choice(table, run, what):
@@ -178,14 +190,14 @@ class Command:
 
 def measure(arguments):
     load, cpus = os.getloadavg()[0], len(os.sched_getaffinity(0))
-    if load > cpus / 4:
+    if load > cpus / 2:
         print(f"the machine is busy (load {load:.1f} on {cpus} CPUs): threads and times between questions suffer most")
     command = Command(arguments)
     page = command.choose_page()
     functions = "default," + command.methods()
     table = Table()
 
-    run = command.run(page, "-f", "base,default", "-e", "2M", "-t", "1,2", "--intent", "later")
+    run = command.run(page, "-f", "base," + functions, "-e", "2M", "-t", "1,2", "--intent", "later")
     judge_gain(table, run, 2 << 20)
     judge_threads(table, run, 2 << 20)
     run = command.run(page, "-f", "default", "-e", "whole", "--chunk", CHUNKS, "--intent", "later")
@@ -215,12 +227,25 @@ def self_test():
             judge(table, *arguments)
         return table.missed
 
+    def two_threads(one, two, best_two):
+        case = {"function": "default", "extent": 4096}
+        method = {"function": "method", "method": "a", "extent": 4096, "threads": 2}
+        runs = [{"case": case | {"threads": 1}, "metric": "throughput", "samples": [one] * 8},
+                {"case": case | {"threads": 2}, "metric": "throughput", "samples": [two] * 8},
+                {"case": method, "metric": "throughput", "samples": [best_two] * 8}]
+        return Run({"host": {}, "runs": runs})
+
     low, median, high = bounds([1.0, 1.1, 0.9, 1.0, 1.05])
     checks = {
         "bounds lie about the median": low <= median == 1.0 <= high,
         "equal ratios have no width": bounds([2.0] * 6) == (2.0, 2.0, 2.0),
         "2.1 is enough": missed(judge_gain, made_up(base=[10.0] * 4, default=[21.0] * 4), 4096) == 0,
         "1.9 isn't": missed(judge_gain, made_up(base=[10.0] * 4, default=[19.0] * 4), 4096) == 1,
+        "two threads that don't help": missed(judge_threads, two_threads(10.0, 15.0, 19.0), 4096) == 1,
+        "two threads that help": missed(judge_threads, two_threads(10.0, 19.0, 19.0), 4096) == 0,
+        "memory that gives no more": missed(judge_threads, two_threads(10.0, 12.0, 12.1), 4096) == 0,
+        "memory that gives no more, and a choice that takes less":
+            missed(judge_threads, two_threads(10.0, 9.0, 12.0), 4096) == 1,
         "the best of the even loops counts, in the odd ones":
             missed(judge_choice, made_up(default=[9.0, 10.0] * 4, a=[10.0, 5.0] * 4, b=[9.0, 20.0] * 4), "x") == 0,
         "a choice that is 10 % slower": missed(judge_choice, made_up(default=[9.0] * 8, a=[10.0] * 8), "x") == 1,
