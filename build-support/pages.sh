@@ -44,7 +44,7 @@ page_sizes() {
 page_plans() {
 	local sizes available bytes plan size
 	mapfile -t sizes < <(page_sizes)
-	available=$(awk '$1 == "MemAvailable:" { print $2 * 1024 }' /proc/meminfo)
+	available=$(awk '$1 == "MemAvailable:" { printf "%.0f", $2 * 1024 }' /proc/meminfo)
 	for bytes in $pages_wanted $((pages_wanted / 4)) $((pages_wanted / 16)); do
 		# More than a quarter of what is free for each size would crowd out what else runs.
 		[ $((bytes * 4)) -le "${available:-0}" ] || continue
@@ -72,7 +72,7 @@ run_with_pages() { # CMD...
 		status=0
 		# The mark tells a command that failed from a reservation that did.
 		# shellcheck disable=SC2016 # for the inner shell
-		run_attended "$hugeclear" reserve "${words[@]}" -- \
+		run_attended "$hugeclear" reserve --all-or-nothing "${words[@]}" -- \
 			sh -c 'touch "$0" && exec "$@"' "$started" "$@" || status=$?
 		[ ! -e "$started" ] || return "$status"
 		[ "$status" -lt 128 ] || return "$status"
