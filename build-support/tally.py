@@ -2,6 +2,7 @@
 """Counts test results of all runners.
 
 usage: tally.py log RESULTS RUNNER TESTLOG   append what a `meson test` run logged (testlog.json) to RESULTS
+       tally.py tap RESULTS RUNNER NAME EXIT_CODE FILE   the same from a file of TAP
        tally.py sum RESULTS EXPECTED_SKIPS   print failures, skips, and the one line that counts; exit code 0 or 1
 
 RESULTS has a line for each test: passed, failed or skipped; the runner; the test; a reason,
@@ -84,17 +85,16 @@ def read_testlog(testlog):
     return [json.loads(line) for line in lines]
 
 
-def log(path, runner, testlog):
+def append(path, runner, tests):
+    """Counts and appends tests, each (results, standard error); tells of those that failed."""
     rows, told = [], []
-    for test in read_testlog(testlog):
-        name = test["name"].split(" / ")[-1]
-        found = test_results(name, test["result"], test["returncode"], test.get("stdout") or "")
+    for found, errors in tests:
         rows += found
         failures = [row for row in found if row[0] == "failed"]
         for _, title, reason in failures:
             told += [f"failed: {title}", *(f"    {line}" for line in reason.split(" / "))]
         if failures:
-            told += (test.get("stderr") or "").splitlines()[-MAX_STDERR:]
+            told += errors.splitlines()[-MAX_STDERR:]
     if not rows:
         rows.append(("failed", "suite", "nothing ran"))
     with open(path, "a", encoding="utf-8") as out:
@@ -103,6 +103,21 @@ def log(path, runner, testlog):
     failed = sum(status == "failed" for status, _, _ in rows)
     print(f"{failed} of {len(rows)} failed" if failed else f"{len(rows)} ok", *told, sep="\n")
     return 1 if failed else 0
+
+
+def log(path, runner, testlog):
+    return append(path, runner, [
+        (
+            test_results(test["name"].split(" / ")[-1], test["result"], test["returncode"], test.get("stdout") or ""),
+            test.get("stderr") or "",
+        )
+        for test in read_testlog(testlog)
+    ])
+
+
+def tap(path, runner, name, code, file):
+    text = pathlib.Path(file).read_text(encoding="utf-8", errors="replace")
+    return append(path, runner, [(test_results(name, "OK" if code == "0" else "ERROR", code, text), "")])
 
 
 def huge_page_sizes():
@@ -179,6 +194,8 @@ def total(path, expected):
 def main(arguments):
     if len(arguments) == 4 and arguments[0] == "log":
         return log(*arguments[1:])
+    if len(arguments) == 6 and arguments[0] == "tap":
+        return tap(*arguments[1:])
     if len(arguments) == 3 and arguments[0] == "sum":
         return total(*arguments[1:])
     print(__doc__, file=sys.stderr)

@@ -49,6 +49,15 @@ suites() { # BUILD SUITE...
 	done
 }
 
+# Runs a program that prints TAP.
+tap_program() { # RUNNER NAME CMD...
+	local runner=$1 name=$2 out="$results/$1.$2.tap" began=$SECONDS status=0
+	shift 2
+	"$@" </dev/null >"$out" 2>"$results/$runner.$name.log" || status=$?
+	printf '%-8s %-14s (%d s) ' "$runner" "$name" $((SECONDS - began))
+	build-support/tally.py tap "$results/all" "$runner" "$name" "$status" "$out" || :
+}
+
 short_tier() {
 	build_step gcc && suites gcc unit cli checks isa
 	build_step clang && suites clang unit isa
@@ -58,11 +67,19 @@ short_tier() {
 	lint_all
 }
 
+# What takes too long for every change.
+long_tier() {
+	HC_FUZZ_SECONDS=${HC_FUZZ_SECONDS:-60} suites asan fuzz
+	tap_program long pages_given_back tests/long/check_pages_given_back.py
+	tap_program long bare_debian tests/long/debootstrap.sh "$results"
+}
+
 run_tests() { # LONG
 	need_packages build test lint arm64
 	[ "$1" = 0 ] || need_packages long
 	start_results test
-	build_step release || :
+	build_step release && recover_pages
 	short_tier || :
+	[ "$1" = 0 ] || long_tier || :
 	finish_results
 }
