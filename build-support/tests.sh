@@ -59,10 +59,10 @@ tap_program() { # RUNNER NAME CMD...
 }
 
 short_tier() {
-	build_step gcc && suites gcc unit cli checks isa
+	build_step gcc && suites gcc unit integration cli checks isa
 	build_step clang && suites clang unit isa
-	build_step asan && suites asan unit cli fuzz
-	build_step tsan && suites tsan unit
+	build_step asan && suites asan unit integration cli fuzz
+	build_step tsan && suites tsan unit integration
 	build_step arm64 && suites arm64 arm64
 	lint_all
 }

