@@ -39,10 +39,12 @@ suites() { # BUILD SUITE...
 	local build=$1 suite
 	shift
 	for suite; do
-		local name="$build.$suite" began=$SECONDS
+		local name="$build.$suite" began=$SECONDS run=()
+		# These have a use for huge pages.
+		case $suite in integration | cli) run=(run_with_pages) ;; esac
 		rm -f "build/$build/meson-logs/$name.json"
 		# Sanitizers of this age don't know how far newer kernels spread addresses.
-		setarch -R meson test -C "build/$build" --no-rebuild --print-errorlogs \
+		"${run[@]}" setarch -R meson test -C "build/$build" --no-rebuild --print-errorlogs \
 			--suite "$suite" --logbase "$name" </dev/null >"$results/$name.log" 2>&1 || :
 		printf '%-8s %-14s (%d s) ' "$build" "$suite" $((SECONDS - began))
 		build-support/tally.py log "$results/all" "$name" "build/$build/meson-logs/$name.json" || :
