@@ -9,24 +9,39 @@ recover_pages() {
 	[ "$(id -u)" != 0 ] || "$hugeclear" reserve --recover >/dev/null || :
 }
 
-# Runs a command; INT, TERM and HUP are passed on to it, and waited for: it has pages to give back.
+# The command that a signal has to wait for, while there is one; the signal that came.
+attended=
+interrupted=
+
+# INT, TERM and HUP are passed on to the attended command, which has pages to give back, and end
+# this script after it.
+on_signal() { # NUMBER
+	[ -n "$attended" ] || exit $((128 + $1))
+	interrupted=$1
+	kill -TERM "$attended" 2>/dev/null || :
+}
+trap 'on_signal 1' HUP
+trap 'on_signal 2' INT
+trap 'on_signal 15' TERM
+
 run_attended() { # CMD...
-	local pid status=0
+	local status
 	(
+		# A command in the background would ignore ^C.
 		trap - INT TERM HUP
 		exec "$@"
 	) &
-	pid=$!
-	trap 'kill -TERM $pid 2>/dev/null' INT TERM HUP
+	attended=$!
 	while :; do
 		status=0
-		wait "$pid" || status=$?
+		wait "$attended" || status=$?
 		# Woken up by a signal while the command goes on: wait again.
-		if [ "$status" -le 128 ] || ! kill -0 "$pid" 2>/dev/null; then
+		if [ "$status" -le 128 ] || ! kill -0 "$attended" 2>/dev/null; then
 			break
 		fi
 	done
-	trap - INT TERM HUP
+	attended=
+	[ -z "$interrupted" ] || exit $((128 + interrupted))
 	return "$status"
 }
 
@@ -75,7 +90,6 @@ run_with_pages() { # CMD...
 		run_attended "$hugeclear" reserve --all-or-nothing "${words[@]}" -- \
 			sh -c 'touch "$0" && exec "$@"' "$started" "$@" || status=$?
 		[ ! -e "$started" ] || return "$status"
-		[ "$status" -lt 128 ] || return "$status"
 		printf 'huge pages: %s could not be had\n' "$plan"
 	done < <(page_plans)
 	printf 'no huge pages could be reserved: THP and base pages are used\n'
