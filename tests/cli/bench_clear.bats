@@ -76,7 +76,7 @@ teardown() {
 	run_hc bench
 	expect_status 64
 	expect_stderr "the name of a benchmark is missing"
-	run_hc bench claer
+	run_hc bench cleer
 	expect_status 64
 	expect_stderr "did you mean 'clear'?"
 	run_hc bench --help
