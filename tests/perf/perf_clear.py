@@ -75,7 +75,7 @@ class Run:
 
 class Table:
     def __init__(self):
-        self.missed = 0
+        self.kept = self.missed = self.out_of_reach = 0
         print(f"{'ratio':<46} {'median':>7} {'95 % bound':>16}  limit")
 
     def row(self, what, ratios, limit, kept, note=""):
@@ -83,10 +83,18 @@ class Table:
         low, median, high = bounds(ratios)
         ok = kept(low, median, high)
         self.missed += not ok
+        self.kept += ok
         print(f"{what:<46} {median:7.3f} {low:7.3f} {high:8.3f}  {limit}: {'ok' if ok else 'MISSED'}"
               f"{', ' + note if note else ''}", flush=True)
 
+    def beyond(self, what, ratios, limit, reason):
+        """A limit that this machine can't show, with what it does show: neither kept nor missed."""
+        low, median, high = bounds(ratios)
+        self.out_of_reach += 1
+        print(f"{what:<46} {median:7.3f} {low:7.3f} {high:8.3f}  {limit}: OUT OF REACH HERE: {reason}", flush=True)
+
     def not_here(self, what, reason):
+        self.out_of_reach += 1
         print(f"{what:<46} not measured: {reason}", flush=True)
 
     def fail(self, what, reason):
@@ -104,7 +112,10 @@ def judge_gain(table, run, extent):
 
 
 def judge_threads(table, run, extent):
-    """Where no method at all gets there, because one thread takes nearly all that memory gives, the best one counts."""
+    """
+    Where one thread already takes nearly all that memory gives, no method gets there, and the limit
+    is out of reach: said, with the figures; the choice is then compared with the best method of two threads.
+    """
     if len(os.sched_getaffinity(0)) < 2:
         table.not_here("2 threads / 1, default, later", "one CPU only")
         return
@@ -116,8 +127,9 @@ def judge_threads(table, run, extent):
         table.row(f"2 threads / 1, default, later, {size_words(extent)}", run.ratios(two, one),
                   f"median >= {TWO_THREADS}", lambda low, mid, high: mid >= TWO_THREADS)
         return
-    table.not_here("2 threads / 1, default, later",
-                   f"memory gives 2 threads only {reachable:.2f} times what 1 gets, by any method")
+    table.beyond(f"2 threads / 1, default, later, {size_words(extent)}", run.ratios(two, one),
+                 f"median >= {TWO_THREADS}",
+                 f"memory gives 2 threads only {reachable:.2f} times what 1 gets, by the best method, {best}")
     table.row(f"default / best, later, 2 threads, {size_words(extent)}",
               run.ratios(two, (best, extent, 2))[1::2], "bound >= 0.95, median >= 0.93",
               lambda low, mid, high: high >= 0.95 and mid >= 0.93, f"best is {best}")
@@ -147,8 +159,8 @@ def judge_chunk(table, run, extent):
         return
     chunk = max(within)
     table.row(f"chunks of {size_words(chunk)} / none, default",
-              run.ratios(("default", extent, 1, chunk), ("default", extent)), "bound >= 0.99, median >= 0.98",
-              lambda low, mid, high: high >= 0.99 and mid >= 0.98, f"longest step {asked[chunk] * 1e3:.2f} ms")
+              run.ratios(("default", extent, 1, chunk), ("default", extent)), "median >= 0.99",
+              lambda low, mid, high: mid >= 0.99, f"longest step {asked[chunk] * 1e3:.2f} ms")
 
 
 class Command:
@@ -206,7 +218,7 @@ def measure(arguments):
     judge_choice(table, run, "later")
     run = command.run(page, "-f", functions, "-e", EXTENTS, "--intent", "soon", "--then", "write")
     judge_choice(table, run, "soon, write")
-    print(f"{table.missed} missed" if table.missed else "all kept")
+    print(f"{table.kept} kept, {table.missed} missed, {table.out_of_reach} out of reach of this machine")
     return 1 if table.missed else 0
 
 
