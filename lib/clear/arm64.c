@@ -126,8 +126,8 @@ void hc_arm64_dczva(void *p, size_t len) {
 	at += head;
 	len -= head;
 
-	for (size_t blocks = len / block; blocks > 0; blocks--, at += block)
+	for (char *end = at + (len & ~(block - 1)); at < end; at += block)
 		__asm__ volatile("dc zva, %0" : : "r"(at) : "memory");
 
-	hc_arm64_stp(at, len % block);
+	hc_arm64_stp(at, len & (block - 1));
 }
