@@ -6,9 +6,11 @@ usage: tally.py log RESULTS RUNNER TESTLOG   append what a `meson test` run logg
        tally.py sum RESULTS EXPECTED_SKIPS   print failures, skips, and the one line that counts; exit code 0 or 1
 
 RESULTS has a line for each test: passed, failed or skipped; the runner; the test; a reason,
-separated by tabs.
+separated by tabs. Before a runner stands a line "began", behind what it gave a line "ended": one that
+began and didn't end died on the way, and counts as failed.
 """
 
+import collections
 import fnmatch
 import json
 import os
@@ -99,7 +101,8 @@ def append(path, runner, tests):
         rows.append(("failed", "suite", "nothing ran"))
     with open(path, "a", encoding="utf-8") as out:
         for status, title, reason in rows:
-            out.write("\t".join((status, runner, title, reason.replace("\t", " "))) + "\n")
+            out.write("\t".join((status, runner, title.replace("\t", " "), reason.replace("\t", " "))) + "\n")
+        out.write(f"ended\t{runner}\t\t\n")
     failed = sum(status == "failed" for status, _, _ in rows)
     print(f"{failed} of {len(rows)} failed" if failed else f"{len(rows)} ok", *told, sep="\n")
     return 1 if failed else 0
@@ -153,8 +156,6 @@ def condition_holds(words):
         return len(os.sched_getaffinity(0)) >= int(words[1])
     if words[0] == "cgroup":
         return words[1] in cgroup_controllers()
-    if words[0] == "runner":
-        return True
     raise SystemExit(f"expected-skips: there is no condition '{' '.join(words)}'")
 
 
@@ -173,8 +174,16 @@ def total(path, expected):
     allowed = list(expected_skips(expected))
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     shown = {"failed": [], "skipped": []}
-    for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
-        status, runner, title, reason = line.split("\t")
+    under_way = collections.Counter()
+    lines = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
+    rows = [line.split("\t") for line in lines if line]
+    for status, runner, *_ in rows:
+        under_way[runner] += (status == "began") - (status == "ended")
+    rows += [["failed", runner, "the runner", "it began and didn't end"]
+             for runner, began in under_way.items() if began > 0]
+    for status, runner, title, reason in rows:
+        if status in ("began", "ended"):
+            continue
         counts[status] += 1
         name = f"{runner}/{title}"
         if status == "skipped" and not any(fnmatch.fnmatchcase(name, pattern) for pattern in allowed):

@@ -9,6 +9,11 @@ start_results() { # NAME
 	started_at=$SECONDS
 }
 
+# A line about a runner that is counted by what it gives: tally.py writes the "ended" that has to follow.
+begin() { # RUNNER
+	printf 'began\t%s\t\t\n' "$1" >>"$results/all"
+}
+
 # Prints failures, skips, and as the last line how many there are; fails where one failed.
 finish_results() {
 	printf '\n%d seconds; logs are in %s\n' $((SECONDS - started_at)) "$results"
@@ -43,6 +48,7 @@ suites() { # BUILD SUITE...
 		# These have a use for huge pages.
 		case $suite in integration | cli) run=(run_with_pages) ;; esac
 		rm -f "build/$build/meson-logs/$name.json"
+		begin "$name"
 		# Sanitizers of this age don't know how far newer kernels spread addresses.
 		"${run[@]}" setarch -R meson test -C "build/$build" --no-rebuild --print-errorlogs \
 			--suite "$suite" --logbase "$name" </dev/null >"$results/$name.log" 2>&1 || :
@@ -55,6 +61,7 @@ suites() { # BUILD SUITE...
 tap_program() { # RUNNER NAME CMD...
 	local runner=$1 name=$2 out="$results/$1.$2.tap" began=$SECONDS status=0
 	shift 2
+	begin "$runner"
 	"$@" </dev/null >"$out" 2>"$results/$runner.$name.log" || status=$?
 	printf '%-8s %-14s (%d s) ' "$runner" "$name" $((SECONDS - began))
 	build-support/tally.py tap "$results/all" "$runner" "$name" "$status" "$out" || :
@@ -63,6 +70,7 @@ tap_program() { # RUNNER NAME CMD...
 # Many tests wait more than they work, or run one at a time: lint fills the gaps.
 start_lint_beside() {
 	# A process group of its own, that ends with this one.
+	begin lint
 	set -m
 	lint_beside >"$results/lint.log" 2>&1 </dev/null &
 	beside=$!
@@ -72,7 +80,8 @@ start_lint_beside() {
 
 lint_beside() {
 	renice -n 10 "$BASHPID" >/dev/null
-	step lint configure configure lint && lint_all
+	! step lint configure configure lint || lint_all || :
+	printf 'ended\tlint\t\t\n' >>"$results/all"
 }
 
 short_tier() {
@@ -82,7 +91,7 @@ short_tier() {
 	build_step asan && suites asan unit integration cli fuzz
 	build_step tsan && suites tsan unit integration
 	build_step arm64 && suites arm64 arm64
-	wait "$beside"
+	wait "$beside" || : # what it failed in is in the results, and that it died is seen there
 	beside=
 	cat "$results/lint.log"
 }

@@ -71,8 +71,8 @@ def main():
     same("what a failed test says about itself is its reason",
          tally.test_results("name", "FAIL", 1, "1..2\nnot ok 1 - a\n# 1 != 2\n# line 3\nok 2 - b\n"),
          [("failed", "name: a", "1 != 2 / line 3"), ("passed", "name: b", "")])
-    same("a suite that ran nothing fails", logged(""), ("failed\trunner\tsuite\tnothing ran\n", 1))
-    same("a runner without a log fails", logged(None), ("failed\trunner\tsuite\tnothing ran\n", 1))
+    same("a suite that ran nothing fails", logged(""), ("failed\trunner\tsuite\tnothing ran\nended\trunner\t\t\n", 1))
+    same("a runner without a log fails", logged(None), ("failed\trunner\tsuite\tnothing ran\nended\trunner\t\t\n", 1))
 
     rows = [("passed", "r", "a", ""), ("skipped", "r", "b", "why")]
     same("a skip counts as a skip", last_line(rows, "", "false"), ("1 passed, 0 failed, 1 skipped", 0))
@@ -82,6 +82,13 @@ def main():
     same("a failure is a failure", last_line([("failed", "r", "a", "")], "", "false"),
          ("0 passed, 1 failed, 0 skipped", 1))
     same("no test at all is no success", last_line([], "", "false"), ("0 passed, 0 failed, 0 skipped", 1))
+    began, ended = ("began", "r", "", ""), ("ended", "r", "", "")
+    same("a runner that began and ended is none of the tests", last_line([began, *rows[:1], ended], "", "false"),
+         ("1 passed, 0 failed, 0 skipped", 0))
+    same("one that died on the way fails", last_line([*rows[:1], began], "", "false"),
+         ("1 passed, 1 failed, 0 skipped", 1))
+    same("also where it had been run before", last_line([began, *rows[:1], ended, began], "", "false"),
+         ("1 passed, 1 failed, 0 skipped", 1))
     return tap.plan()
 
 
