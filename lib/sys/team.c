@@ -13,6 +13,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "base/opts.h"
+#include "base/signals.h"
 #include "sys/affinity.h"
 #include "sys/quota.h"
 
@@ -143,9 +144,8 @@ static int start_member(struct hc_team *team, unsigned index) {
 /* Starts up to wanted members. What the system is short of is no error; all else is. */
 static int start_members(struct hc_team *team, unsigned wanted) {
 	/* A signal of the program belongs to threads that it knows; members inherit this mask. */
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	sigset_t before;
+	hc_signals_block(&before);
 	int err = 0;
 	while (err == 0 && team->nr_members < wanted) {
 		err = start_member(team, team->nr_members);

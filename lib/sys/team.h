@@ -31,7 +31,8 @@ struct hc_team_opts {
 /*
  * Starts the threads and waits until all run. Fewer than asked for, or none
  * (EAGAIN from pids.max, RLIMIT_NPROC or for lack of memory), is no error: see
- * hc_team_threads() and hc_team_shortfall(). All signals are blocked in them.
+ * hc_team_threads() and hc_team_shortfall(). Signals are blocked in them, but for
+ * those that a thread brings on itself (SIGSEGV and the like).
  * Returns 0; -EINVAL where a CPU isn't within the caller's affinity (the detail
  * names both) and above HC_TEAM_MAX; -E2BIG as for all options; -ENOMEM.
  */

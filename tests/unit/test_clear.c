@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <hugeclear/clear.h>
@@ -330,6 +332,41 @@ static void test_stop_of_two_threads(void **state) {
 	free(watched.memory);
 }
 
+static char *read_only;
+static size_t page_size;
+
+/* Makes the page that was written to writable, and the store is done again. */
+static void make_writable(int signal, siginfo_t *info, void *context) {
+	(void)signal, (void)context;
+	uintptr_t page = (uintptr_t)info->si_addr / page_size * page_size;
+	if (page != (uintptr_t)read_only || mprotect(read_only, page_size, PROT_READ | PROT_WRITE) < 0)
+		_exit(2);
+}
+
+/* A program that handles its faults handles those of a clear by threads too. */
+static void test_fault_in_a_thread_reaches_the_handler(void **state) {
+	(void)state;
+	size_t len = 4 * MIB;
+	page_size = (size_t)sysconf(_SC_PAGESIZE);
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct sigaction action = {.sa_sigaction = make_writable, .sa_flags = SA_SIGINFO};
+		char *memory = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (memory == MAP_FAILED || sigaction(SIGSEGV, &action, NULL) < 0)
+			_exit(3);
+		memset(memory, FILL, len);
+		read_only = memory + 3 * MIB;
+		struct hc_clear_opts opts = {.size = sizeof(opts), .threads = 2};
+		bool ok = mprotect(read_only, page_size, PROT_READ) == 0 &&
+		          hc_clear_with(memory, len, &opts, NULL) == 0 && hc_is_clear(memory, len) == 1;
+		_exit(ok ? 0 : 1);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 static void test_threads_for_less_than_a_page(void **state) {
 	(void)state;
 	unsigned char memory[100];
@@ -442,6 +479,7 @@ int main(void) {
 	        cmocka_unit_test(test_chunks_hold_whole_extents),
 	        cmocka_unit_test(test_two_threads),
 	        cmocka_unit_test(test_stop_of_two_threads),
+	        cmocka_unit_test(test_fault_in_a_thread_reaches_the_handler),
 	        cmocka_unit_test(test_threads_for_less_than_a_page),
 	        cmocka_unit_test(test_around_clears_the_neighbourhood_last),
 	        cmocka_unit_test(test_around_stops_too),

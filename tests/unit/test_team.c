@@ -153,6 +153,7 @@ static void test_members_run_before_open_returns(void **state) {
 
 struct signals {
 	atomic_uint unblocked;
+	atomic_uint own_blocked; /* that a thread brings on itself */
 };
 
 static int look_at_signals(void *arg, uint64_t begin, uint64_t end, unsigned thread) {
@@ -162,6 +163,9 @@ static int look_at_signals(void *arg, uint64_t begin, uint64_t end, unsigned thr
 	pthread_sigmask(SIG_SETMASK, NULL, &now);
 	if (!sigismember(&now, SIGINT) || !sigismember(&now, SIGTERM) || !sigismember(&now, SIGUSR1))
 		signals->unblocked++;
+	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		signals->own_blocked += (unsigned)sigismember(&now, own[i]);
 	return 0;
 }
 
@@ -177,6 +181,7 @@ static void test_all_run_before_the_first_item_and_end(void **state) {
 	struct hc_team_work work = {.nr_items = 100, .block = 1, .fn = look_at_signals, .arg = &signals};
 	assert_ok(hc_team_run(team, &work, NULL));
 	assert_int_equal(signals.unblocked, 0);
+	assert_int_equal(signals.own_blocked, 0);
 	assert_null(hc_team_close(team));
 	assert_int_equal(threads_of_this_process(), before);
 	assert_null(hc_team_close(NULL));

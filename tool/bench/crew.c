@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/signals.h"
 
 #define CPUS_MAX 4096
 
@@ -167,9 +168,8 @@ int crew_open(const struct hc_machine *machine, unsigned threads, const char *cp
 	r = crew->members ? 0 : hc_fail(ENOMEM, "no memory for %u threads", threads);
 
 	/* ^C is for the thread that asks for it. */
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	sigset_t before;
+	hc_signals_block(&before);
 	for (unsigned i = 0; r == 0 && i < threads; i++) {
 		crew->members[i] = (struct member){
 		        .crew = crew, .number = i, .cpu = list ? list[i % (unsigned)nr_cpus] : -1};

@@ -2,7 +2,9 @@
 #include "support/support.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +86,29 @@ static void test_members_are_pinned_one_after_another(void **state) {
 	crew_close(crew);
 }
 
+static int look_at_signals(void *arg, unsigned thread, unsigned nr) {
+	(void)thread, (void)nr;
+	atomic_uint *wrong = arg;
+	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+	sigset_t now;
+	pthread_sigmask(SIG_SETMASK, NULL, &now);
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		*wrong += (unsigned)sigismember(&now, own[i]);
+	*wrong += !sigismember(&now, SIGINT);
+	return 0;
+}
+
+/* ^C is the caller's; a fault is the thread's own, and a handler for it runs. */
+static void test_signals_of_members(void **state) {
+	(void)state;
+	struct crew *crew;
+	atomic_uint wrong = 0;
+	assert_ok(crew_open(machine, 2, NULL, &crew));
+	assert_ok(crew_run(crew, 2, look_at_signals, &wrong));
+	assert_int_equal(wrong, 0);
+	crew_close(crew);
+}
+
 static int fail_in_one(void *arg, unsigned thread, unsigned nr) {
 	(void)arg, (void)nr;
 	return thread == 1 ? hc_fail(EIO, "thread %u failed", thread) : 0;
@@ -117,6 +142,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_each_member_is_called_once_a_run),
 	        cmocka_unit_test(test_members_are_pinned_one_after_another),
+	        cmocka_unit_test(test_signals_of_members),
 	        cmocka_unit_test(test_the_first_error_is_the_callers),
 	        cmocka_unit_test(test_NM_09_lists_of_cpus),
 	};
