@@ -1,0 +1,260 @@
+#include "map/shortage.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "base/size.h"
+#include "sys/cgroup_limits.h"
+#include "sys/meminfo.h"
+#include "sys/page_sizes.h"
+
+/* "3 pages of 2 MiB" */
+struct wanted_text {
+	char s[96];
+};
+
+static struct wanted_text wanted(const struct hc_want *want) {
+	struct wanted_text text;
+	uint64_t pages = want->bytes / want->page_size;
+	snprintf(text.s, sizeof(text.s), "%" PRIu64 " page%s of %s wanted", pages, pages == 1 ? "" : "s",
+	        hc_size_exact(want->page_size).s);
+	return text;
+}
+
+/* ---- Limits of the process ------------------------------------------------ */
+
+/* Bytes of address space, and of private writable memory, as the kernel counts them for the limits: proc_pid_statm(5). */
+static bool read_own_size(uint64_t *ret_total, uint64_t *ret_data) {
+	struct hc_root live;
+	char text[256];
+	if (hc_root_open(NULL, &live) < 0)
+		return false;
+	int r = hc_root_read(&live, "proc/self/statm", text, sizeof(text));
+	hc_root_close(&live);
+	uint64_t total, data, page = (uint64_t)sysconf(_SC_PAGESIZE);
+	if (r < 0 || sscanf(text, "%" SCNu64 " %*s %*s %*s %*s %" SCNu64, &total, &data) != 2)
+		return false;
+	return hc_mul_ok(total, page, ret_total) && hc_mul_ok(data, page, ret_data);
+}
+
+static bool limit_exceeded(int resource, uint64_t used, uint64_t bytes, uint64_t *ret_limit) {
+	struct rlimit limit;
+	uint64_t sum;
+	if (getrlimit((__rlimit_resource_t)resource, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return false;
+	*ret_limit = limit.rlim_cur;
+	return !hc_add_ok(used, bytes, &sum) || sum > limit.rlim_cur;
+}
+
+/* 0 where the limits of the process aren't the reason. */
+static int process_limit(uint64_t bytes, bool is_private) {
+	uint64_t total, data, limit;
+	if (!read_own_size(&total, &data))
+		return 0;
+	if (limit_exceeded(RLIMIT_AS, total, bytes, &limit))
+		return hc_fail(ENOMEM,
+		        "%s wanted, but the address space limit is %s and %s of it are taken: raise RLIMIT_AS "
+		        "(ulimit -v)",
+		        hc_size_exact(bytes).s, hc_size_exact(limit).s, hc_size_rounded(total).s);
+	if (is_private && limit_exceeded(RLIMIT_DATA, data, bytes, &limit))
+		return hc_fail(ENOMEM,
+		        "%s wanted, but the limit of private memory is %s and %s of it are taken: raise RLIMIT_DATA "
+		        "(ulimit -d)",
+		        hc_size_exact(bytes).s, hc_size_exact(limit).s, hc_size_rounded(data).s);
+	return 0;
+}
+
+int hc_shortage_of_locked_memory(uint64_t bytes) {
+	struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	return hc_fail(EAGAIN,
+	        "%s wanted, but the locked memory limit is %s (RLIMIT_MEMLOCK, ulimit -l), and the process locks all "
+	        "that "
+	        "it maps (mlockall(2) with MCL_FUTURE)",
+	        hc_size_exact(bytes).s, hc_size_exact(limit.rlim_cur).s);
+}
+
+int hc_shortage_of_address_space(uint64_t bytes, bool is_private) {
+	int r = process_limit(bytes, is_private);
+	if (r < 0)
+		return r;
+	return hc_fail(ENOMEM,
+	        "%s wanted, the kernel has no memory or address space for a mapping of that length "
+	        "(/proc/sys/vm/overcommit_memory, /proc/sys/vm/max_map_count)",
+	        hc_size_exact(bytes).s);
+}
+
+/* ---- Limits of control groups --------------------------------------------- */
+
+/* need: bytes that have to be left. 0 where no limit is the reason. reservations_only: of reservations. */
+static int cgroup_limit(const struct hc_root *root, const struct hc_want *want, uint64_t need, bool reservations_only,
+        const char *came) {
+	struct hc_cgroup_limit limit;
+	int r = hc_hugetlb_limit_read(root, want->page_size, NULL, &limit);
+	if (r < 0)
+		return r;
+	if (limit.bytes_left < need && (limit.is_reservation || !reservations_only))
+		r = hc_fail(ENOMEM, "%s%s, but the cgroup %s limit leaves %s: %s", wanted(want).s, came,
+		        limit.is_reservation ? "reservation" : "fault", hc_size_exact(limit.bytes_left).s, limit.file);
+	free(limit.file);
+	return r;
+}
+
+/* ---- Pools ----------------------------------------------------------------- */
+
+/* Pages that a new map can have, with the surplus ones that the kernel would add; false where unknown. */
+static bool pool_room(const struct hc_pool *pool, uint64_t *ret_pages) {
+	if (pool->available == HC_UNKNOWN)
+		return false;
+	uint64_t more = pool->overcommit != HC_UNKNOWN && pool->surplus != HC_UNKNOWN &&
+	                                pool->overcommit > pool->surplus
+	                        ? pool->overcommit - pool->surplus
+	                        : 0;
+	return hc_add_ok(pool->available, more, ret_pages);
+}
+
+static int pool_short(const struct hc_root *root, const struct hc_want *want, uint64_t need, const char *came) {
+	struct hc_pool pool;
+	uint64_t room;
+	int r = hc_pool_read(root, want->page_size, NULL, &pool);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0 || !pool_room(&pool, &room) || room >= need)
+		return 0;
+	struct hc_meminfo meminfo;
+	hc_meminfo_read(root, NULL, &meminfo);
+	if (meminfo.total != HC_UNKNOWN && want->bytes > meminfo.total)
+		return hc_fail(ENOMEM, "%s%s, %" PRIu64 " available, and this machine has %s of memory", wanted(want).s,
+		        came, room, hc_size_rounded(meminfo.total).s);
+	return hc_fail(ENOMEM,
+	        "%s%s, %" PRIu64 " available (%" PRIu64 " free, %" PRIu64
+	        " of them reserved by others): `hugeclear reserve "
+	        "%s=+%" PRIu64 "`",
+	        wanted(want).s, came, room, pool.free, pool.reserved, hc_size_arg(want->page_size).s, need - room);
+}
+
+/* ---- Nodes ----------------------------------------------------------------- */
+
+struct node_room {
+	uint64_t free;    /* on the nodes wanted */
+	char others[192]; /* "node 0 has 1024" */
+	bool known;
+	unsigned emptiest; /* of the nodes wanted */
+};
+
+static void read_node_room(const struct hc_root *root, const struct hc_want *want, struct node_room *room) {
+	uint64_t least = UINT64_MAX;
+	size_t used = 0;
+	*room = (struct node_room){.known = true};
+	for (unsigned node = 0; node < 1024; node++) {
+		struct hc_node_pool pool;
+		bool wanted_here = hc_idset_has(want->nodes, node);
+		if (hc_node_pool_read(root, want->page_size, node, NULL, &pool) < 0 || pool.free == HC_UNKNOWN) {
+			room->known = room->known && !wanted_here;
+			continue;
+		}
+		if (wanted_here) {
+			room->free += pool.free;
+			if (pool.free < least) {
+				least = pool.free;
+				room->emptiest = node;
+			}
+		} else if (pool.free > 0 && used + 48 < sizeof(room->others)) {
+			used += (size_t)snprintf(room->others + used, sizeof(room->others) - used,
+			        "%snode %u has %" PRIu64, used ? ", " : " (", node, pool.free);
+		}
+	}
+	if (used)
+		snprintf(room->others + used, sizeof(room->others) - used, ")");
+}
+
+/* pre: want->nodes */
+static int nodes_short(const struct hc_root *root, const struct hc_want *want, uint64_t need, const char *came) {
+	struct node_room room;
+	read_node_room(root, want, &room);
+	if (!room.known || room.free >= need)
+		return 0;
+	/* Surplus pages may still come: only where there may be none is it the pool that says no. */
+	struct hc_pool pool;
+	if (hc_pool_read(root, want->page_size, NULL, &pool) == 0 && pool.overcommit != HC_UNKNOWN &&
+	        pool.surplus != HC_UNKNOWN && pool.overcommit > pool.surplus && came[0] == '\0')
+		return 0;
+	return hc_fail(ENOMEM, "%s on node%s %s%s, %s %" PRIu64 " free%s: `hugeclear reserve %s@%u=+%" PRIu64 "`",
+	        wanted(want).s, hc_idset_count(want->nodes) > 1 ? "s" : "", hc_idset_text(want->nodes), came,
+	        hc_idset_count(want->nodes) > 1 ? "which have" : "which has", room.free, room.others,
+	        hc_size_arg(want->page_size).s, room.emptiest, need - room.free);
+}
+
+/* ---- What the callers ask ---------------------------------------------------- */
+
+int hc_shortage_of_mapping(const struct hc_root *root, const struct hc_want *want, bool is_private) {
+	uint64_t pages = want->bytes / want->page_size;
+	int r = process_limit(want->bytes, is_private);
+	/* A reservation limit is asked for before the pool: more pages would not help. */
+	if (r == 0)
+		r = cgroup_limit(root, want, want->bytes, true, "");
+	if (r == 0)
+		r = pool_short(root, want, pages, "");
+	if (r == 0)
+		r = cgroup_limit(root, want, want->bytes, false, "");
+	if (r == 0)
+		r = hc_fail(ENOMEM,
+		        "%s, the kernel could not map them (somebody may have taken them and given them back, or "
+		        "/proc/sys/vm/max_map_count is reached)",
+		        wanted(want).s);
+	return r;
+}
+
+int hc_shortage_of_pages(const struct hc_root *root, const struct hc_want *want, uint64_t came) {
+	char text[64];
+	uint64_t pages = want->bytes / want->page_size, there = hc_min(came / want->page_size, pages);
+	snprintf(text, sizeof(text), ", %" PRIu64 " came", there);
+	int r = cgroup_limit(root, want, want->page_size, false, text);
+	if (r == 0 && want->nodes)
+		r = nodes_short(root, want, hc_max(pages - there, 1), text);
+	if (r == 0)
+		r = pool_short(root, want, hc_max(pages - there, 1), text);
+	if (r == 0)
+		r = hc_fail(ENOMEM,
+		        "%s%s, and then the kernel had none (somebody may have taken the last ones and given them back "
+		        "since)",
+		        wanted(want).s, text);
+	return r;
+}
+
+int hc_shortage_foreseen(const struct hc_root *root, const struct hc_want *want) {
+	int r = cgroup_limit(root, want, want->bytes, false, "");
+	if (r == 0 && want->nodes)
+		r = nodes_short(root, want, want->bytes / want->page_size, "");
+	return r;
+}
+
+int hc_shortage_of_size(const struct hc_root *root, uint64_t page_size, const char *call, int err) {
+	struct hc_pool pool;
+	struct hc_meminfo meminfo;
+	struct hc_pools pools;
+	if (hc_pool_read(root, page_size, NULL, &pool) == 0)
+		return hc_fail(EOPNOTSUPP, "%s refuses huge pages of %s, though there is a pool of them: %s", call,
+		        hc_size_exact(page_size).s, strerror(err));
+	hc_meminfo_read(root, NULL, &meminfo);
+	int r = hc_pools_read(root, &meminfo, NULL, &pools);
+	if (r < 0)
+		return r;
+	char sizes[256] = "";
+	for (unsigned i = 0, used = 0; i < pools.nr_pools && used + HC_CGROUP_SIZE_NAME_MAX + 8 < sizeof(sizes); i++)
+		used += (unsigned)snprintf(sizes + used, sizeof(sizes) - used, "%s%s", i ? ", " : "",
+		        hc_size_exact(pools.pools[i].page_size).s);
+	bool some = pools.nr_pools > 0;
+	hc_pools_free(&pools);
+	if (some)
+		return hc_fail(
+		        ENODEV, "there are no huge pages of %s here, only of %s", hc_size_exact(page_size).s, sizes);
+	return hc_fail(EOPNOTSUPP, "this kernel has no hugetlb pages (%s: %s)", call, strerror(err));
+}
