@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "map/mapping.h"
 #include "map/page_walk.h"
-#include "map/smaps.h"
+#include "map/smaps_range.h"
 #include "sys/policy.h"
 #include "sys/thp.h"
 #include "sys/topology.h"

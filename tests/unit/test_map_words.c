@@ -8,7 +8,7 @@
 #include <hugeclear/hugeclear.h>
 
 #include "map/shortage.h"
-#include "map/smaps.h"
+#include "map/smaps_range.h"
 #include "map/thp_rules.h"
 #include "sys/root.h"
 

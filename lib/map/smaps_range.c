@@ -1,4 +1,4 @@
-#include "map/smaps.h"
+#include "map/smaps_range.h"
 
 #include <ctype.h>
 #include <errno.h>

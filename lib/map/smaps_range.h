@@ -1,6 +1,6 @@
 /* What proc/self/smaps says about the mappings in a range: proc_pid_smaps(5). */
-#ifndef HC_MAP_SMAPS_H
-#define HC_MAP_SMAPS_H
+#ifndef HC_MAP_SMAPS_RANGE_H
+#define HC_MAP_SMAPS_RANGE_H
 
 #include <stdint.h>
 
