@@ -260,7 +260,7 @@ static int open_first(const struct hc_root *root, size_t len, const struct hc_ma
 		if (r != -EOPNOTSUPP && candidate->memfd && next->shared && !next->memfd && i + 2 < candidates->nr)
 			i++;
 	}
-	if (r < 0) {
+	if (!map) {
 		free(shortfall);
 		return r;
 	}

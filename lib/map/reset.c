@@ -133,7 +133,7 @@ static int bring_in(struct hc_map *map, const struct hc_map_work_opts *opts) {
 }
 
 int hc_map_reset(struct hc_map *map, const struct hc_map_work_opts *caller_opts, uint64_t *done) {
-	struct hc_map_work_opts opts;
+	struct hc_map_work_opts opts = {0};
 	uint64_t ignored;
 	if (!done)
 		done = &ignored;
