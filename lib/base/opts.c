@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 
-/* No option struct comes near this; a larger size field is an uninitialised one. */
-#define OPTS_SIZE_MAX 4096
+/* No struct of options or results comes near this; a larger size field is an uninitialised one. */
+#define STRUCT_SIZE_MAX 4096
 
 int hc_opts_check(const void *opts, size_t known, void *ret_opts) {
 	if (!opts) {
@@ -17,7 +17,7 @@ int hc_opts_check(const void *opts, size_t known, void *ret_opts) {
 
 	size_t given;
 	memcpy(&given, opts, sizeof(given));
-	if (given < sizeof(size_t) || given > OPTS_SIZE_MAX)
+	if (given < sizeof(size_t) || given > STRUCT_SIZE_MAX)
 		return hc_fail(EINVAL, "option struct with its size field at %zu: set it to sizeof(the struct)", given);
 
 	const unsigned char *bytes = opts;
@@ -32,4 +32,24 @@ int hc_opts_check(const void *opts, size_t known, void *ret_opts) {
 	memcpy(ret_opts, opts, given < known ? given : known);
 	memcpy(ret_opts, &known, sizeof(known));
 	return 0;
+}
+
+int hc_report_check(const void *report) {
+	if (!report)
+		return 0;
+	size_t given;
+	memcpy(&given, report, sizeof(given));
+	if (given < sizeof(size_t) || given > STRUCT_SIZE_MAX)
+		return hc_fail(EINVAL, "report struct with its size field at %zu: set it to sizeof(the struct)", given);
+	return 0;
+}
+
+void hc_report_write(const void *from, size_t known, void *report) {
+	if (!report)
+		return;
+	size_t given;
+	memcpy(&given, report, sizeof(given));
+	memset(report, 0, given);
+	memcpy(report, from, given < known ? given : known);
+	memcpy(report, &given, sizeof(given));
 }

@@ -19,4 +19,19 @@
  */
 int hc_opts_check(const void *opts, size_t known, void *ret_opts);
 
+/*
+ * The other way round, for a struct that a call fills in: -EINVAL where its size
+ * field is smaller than itself or absurd. NULL is fine.
+ */
+int hc_report_check(const void *report);
+
+/*
+ * Writes what the caller's struct has room for of *from, known bytes of this
+ * library's layout. What a newer header has behind them becomes zero, so that
+ * nothing is left uninitialised; the size field stays. NULL is fine.
+ *
+ * pre: checked by hc_report_check(); both structs start with the size_t.
+ */
+void hc_report_write(const void *from, size_t known, void *report);
+
 #endif

@@ -77,7 +77,7 @@ static int clear_around(
 
 int hc_clear_around(
         void *p, size_t len, const void *touch, const struct hc_clear_opts *opts, struct hc_clear_report *report) {
-	int r = hc_plan_check_report(report);
+	int r = hc_report_check(report);
 	if (r < 0)
 		return r;
 	struct hc_clear_report mine = {.method = ""};
@@ -85,6 +85,6 @@ int hc_clear_around(
 	r = hc_opts_check(opts, sizeof(checked), &checked);
 	if (r == 0)
 		r = clear_around(p, len, touch, &checked, &mine);
-	hc_plan_write_report(&mine, report);
+	hc_report_write(&mine, sizeof(mine), report);
 	return r;
 }

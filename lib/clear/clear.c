@@ -72,7 +72,7 @@ out:
 }
 
 int hc_clear_with(void *p, size_t len, const struct hc_clear_opts *opts, struct hc_clear_report *report) {
-	int r = hc_plan_check_report(report);
+	int r = hc_report_check(report);
 	if (r < 0)
 		return r;
 	struct hc_clear_report mine = {.method = ""};
@@ -80,6 +80,6 @@ int hc_clear_with(void *p, size_t len, const struct hc_clear_opts *opts, struct 
 	r = hc_opts_check(opts, sizeof(checked), &checked);
 	if (r == 0)
 		r = clear_with(p, len, &checked, &mine);
-	hc_plan_write_report(&mine, report);
+	hc_report_write(&mine, sizeof(mine), report);
 	return r;
 }

@@ -1,7 +1,6 @@
 #include "clear/plan.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/arith.h"
 #include "base/error.h"
@@ -16,21 +15,6 @@ int hc_plan_check_range(const void *p, size_t len) {
 	if (!hc_range_ok(p, len))
 		return hc_fail(EOVERFLOW, "%zu bytes at %p wrap round the end of the address space", len, p);
 	return 0;
-}
-
-int hc_plan_check_report(const struct hc_clear_report *report) {
-	if (report && report->size < sizeof(report->size))
-		return hc_fail(
-		        EINVAL, "report struct with its size field at %zu: set it to sizeof(the struct)", report->size);
-	return 0;
-}
-
-void hc_plan_write_report(const struct hc_clear_report *from, struct hc_clear_report *report) {
-	if (!report)
-		return;
-	size_t size = report->size, known = hc_min(size, sizeof(*from));
-	memcpy(report, from, known);
-	report->size = size;
 }
 
 void hc_plan_steps(const struct hc_clear_opts *opts, size_t len, struct hc_steps *ret_steps) {

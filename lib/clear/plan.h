@@ -12,12 +12,6 @@
 /* -EINVAL for NULL, -EOVERFLOW where it wraps. pre: len > 0 */
 int hc_plan_check_range(const void *p, size_t len);
 
-/* -EINVAL where its size makes no sense. NULL is fine. */
-int hc_plan_check_report(const struct hc_clear_report *report);
-
-/* What fits the caller's struct. pre: checked; NULL is fine */
-void hc_plan_write_report(const struct hc_clear_report *from, struct hc_clear_report *report);
-
 /* The steps of a clear of len bytes with these options (checked by hc_opts_check()). */
 void hc_plan_steps(const struct hc_clear_opts *opts, size_t len, struct hc_steps *ret_steps);
 

@@ -490,15 +490,11 @@ static int set_and_report(const struct hc_root *root, const struct hc_pool_reque
         const struct hc_pool_opts *opts, struct hc_pool_result *result) {
 	struct setting s = {
 	        .result = {.size = sizeof(s.result), .before = HC_UNKNOWN, .wanted = HC_UNKNOWN, .now = HC_UNKNOWN}};
-	size_t size = result ? result->size : 0;
-	if (result && (size < sizeof(size_t) || size > 4096))
-		return hc_fail(EINVAL, "result struct with its size field at %zu: set it to sizeof(the struct)", size);
-	int r = set(root, request, opts, &s);
-	if (result) {
-		memset(result, 0, size);
-		memcpy(result, &s.result, hc_min(size, sizeof(s.result)));
-		result->size = size;
-	}
+	int r = hc_report_check(result);
+	if (r < 0)
+		return r;
+	r = set(root, request, opts, &s);
+	hc_report_write(&s.result, sizeof(s.result), result);
 	return r;
 }
 

@@ -182,6 +182,26 @@ static void test_report_of_an_older_caller(void **state) {
 }
 
 /* The choice goes by all that is touched afterwards for "soon", by what the method gets at once for "later". */
+static void test_report_of_a_newer_caller(void **state) {
+	(void)state;
+	unsigned char memory[64];
+	struct {
+		struct hc_clear_report known;
+		uint64_t later;
+	} newer = {.known = new_report(), .later = 99};
+	newer.known.size = sizeof(newer);
+	assert_ok(hc_clear_with(memory, sizeof(memory), NULL, &newer.known));
+	assert_int_equal(newer.known.size, sizeof(newer));
+	assert_int_equal(newer.known.done, 64);
+	assert_int_equal(newer.later, 0);
+	newer.later = 99;
+	assert_ok(hc_clear_around(memory, sizeof(memory), memory, NULL, &newer.known));
+	assert_int_equal(newer.later, 0);
+	newer.known.size = SIZE_MAX;
+	assert_error(hc_clear_with(memory, sizeof(memory), NULL, &newer.known), EINVAL);
+	assert_error(hc_clear_around(memory, sizeof(memory), memory, NULL, &newer.known), EINVAL);
+}
+
 static void test_choice_that_is_taken(void **state) {
 	(void)state;
 	size_t len = 16 * MIB;
@@ -473,6 +493,7 @@ int main(void) {
 	        cmocka_unit_test(test_CE_09_method_by_name),
 	        cmocka_unit_test(test_options_that_are_refused),
 	        cmocka_unit_test(test_report_of_an_older_caller),
+	        cmocka_unit_test(test_report_of_a_newer_caller),
 	        cmocka_unit_test(test_choice_that_is_taken),
 	        cmocka_unit_test(test_progress_of_one_thread),
 	        cmocka_unit_test(test_stop_of_one_thread),

@@ -98,6 +98,37 @@ static void test_option_structs_grow(void **state) {
 	assert_error(hc_opts_check(&new_caller, sizeof(got), &got), EINVAL);
 }
 
+static void test_report_structs_grow(void **state) {
+	(void)state;
+	const struct new_opts from = {.a = 1, .b = 2, .later = 3};
+	struct new_opts report;
+
+	/* As this library knows it, as an older one did, and as a newer one will. */
+	memset(&report, 0x55, sizeof(report));
+	report.size = sizeof(report);
+	assert_ok(hc_report_check(&report));
+	hc_report_write(&from, sizeof(from), &report);
+	assert_true(report.size == sizeof(report) && report.a == 1 && report.b == 2 && report.later == 3);
+
+	memset(&report, 0x55, sizeof(report));
+	report.size = offsetof(struct new_opts, b);
+	hc_report_write(&from, sizeof(from), &report);
+	assert_int_equal(report.size, offsetof(struct new_opts, b));
+	assert_true(report.a == 1 && report.b == 0x55555555);
+
+	memset(&report, 0x55, sizeof(report));
+	report.size = sizeof(report);
+	hc_report_write(&from, offsetof(struct new_opts, b), &report);
+	assert_true(report.size == sizeof(report) && report.a == 1 && report.b == 0 && report.later == 0);
+
+	report.size = sizeof(size_t) - 1;
+	assert_error(hc_report_check(&report), EINVAL);
+	report.size = 4097; /* uninitialised, surely */
+	assert_error(hc_report_check(&report), EINVAL);
+	assert_ok(hc_report_check(NULL));
+	hc_report_write(&from, sizeof(from), NULL);
+}
+
 static void test_CE_04_checked_arithmetic(void **state) {
 	(void)state;
 	uint64_t n = 1;
@@ -121,6 +152,7 @@ int main(void) {
 	        cmocka_unit_test(test_long_details_are_cut),
 	        cmocka_unit_test(test_detail_belongs_to_its_thread),
 	        cmocka_unit_test(test_option_structs_grow),
+	        cmocka_unit_test(test_report_structs_grow),
 	        cmocka_unit_test(test_CE_04_checked_arithmetic),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
