@@ -160,6 +160,8 @@ int hc_clear_profile_save(
 	if (!realpath(path, target)) {
 		if (errno != ENOENT)
 			return hc_fail_errno(errno, "profile %s can't be written", path);
+		if (lstat(path, &st) == 0)
+			return hc_fail(ENOENT, "profile %s can't be written: it is a symbolic link to nothing", path);
 		if (strlen(path) >= sizeof(target))
 			return hc_fail_errno(ENAMETOOLONG, "profile %s can't be written", hc_quote(path).s);
 		memcpy(target, path, strlen(path) + 1);
