@@ -107,7 +107,8 @@ static int run_once(
 /* For each size of huge pages that has room; the benchmark's own choice where none has. */
 static int run_pages(struct bench_session *session, const struct suite *asked, const struct part *part) {
 	struct hc_machine *machine = NULL;
-	int code = hc_machine_read(NULL, &machine) < 0 ? cli_fail("bench suite", -ENOMEM) : 0;
+	int r = hc_machine_read(NULL, &machine);
+	int code = r < 0 ? cli_fail("bench suite", r) : 0;
 	const struct hc_pool *pool;
 	bool any = false;
 	for (unsigned i = 0; code == 0 && (pool = hc_machine_pool(machine, i)); i++) {
