@@ -39,8 +39,9 @@ enum hc_intent {
  * isn't 0; -EOVERFLOW where p + len wraps. Nothing was written on an error.
  * The memory has to be mapped and writable, as for memset().
  *
- * Thread-safe on ranges that don't overlap; async-signal-safe after the first
- * call in the process; usable after fork().
+ * Thread-safe on ranges that don't overlap; async-signal-safe where it succeeds,
+ * after the first call in the process (the detail of an error isn't written
+ * async-signal-safely); usable after fork().
  */
 HC_API int hc_clear(void *p, size_t len);
 
@@ -78,7 +79,8 @@ struct hc_clear_opts {
 
 /*
  * What a clear did. Written always, also after an error, where done counts what
- * is zero; only what fits size is written, and nothing where that makes no sense (-EINVAL).
+ * is zero; only what fits size is written (what this library doesn't know of it: zero), and
+ * nothing where that makes no sense (-EINVAL).
  */
 struct hc_clear_report {
 	size_t size; /* set by the caller to sizeof(struct hc_clear_report) */
@@ -102,7 +104,8 @@ struct hc_clear_report {
  * lists the names), a CPU list that can't be read or has a CPU that isn't allowed,
  * or an unknown intent; -EOPNOTSUPP where this processor or its operating system
  * lacks what the method needs; -E2BIG for an option that this library doesn't
- * know. Nothing was written on an error other than -ECANCELED.
+ * know; -ENOMEM for no memory to keep track of threads (that none can be started is
+ * no error: the caller does the work). Nothing was written on an error other than -ECANCELED.
  *
  * stop and progress run in the calling thread only.
  */
@@ -194,7 +197,7 @@ struct hc_clear_profile_step {
  *
  * The file is written whole or not at all: under another name in the same
  * folder, synced, and then renamed over path, which may exist (a symbolic
- * link's target is what is replaced). Its mode is 0666 less the umask.
+ * link's target is what is replaced, a link to nothing is refused with -ENOENT). Its mode is 0666 less the umask.
  *
  * Returns 0; -EINVAL for steps that aren't as said, a method that doesn't exist
  * or this processor lacks, or a path that is something else than a regular file;
