@@ -305,6 +305,18 @@ static void test_node_keeps_all_reserved(void **state) {
 	assert_ok(set(tree, 2 * MIB, 0, 0, 100, NO_OPTS));
 	assert_counts(1024, 100, 100);
 	temp_folder_remove(tree);
+
+	/* 50 free pages on node 1 and 1074 in all: the 60 reserved ones may well be those. */
+	tree = two_nodes();
+	tree_write(tree, POOL_2M "/nr_hugepages", "1074\n");
+	tree_write(tree, POOL_2M "/free_hugepages", "1074\n");
+	tree_write(tree, POOL_2M "/resv_hugepages", "60\n");
+	tree_write(tree, NODE_2M("1") "/nr_hugepages", "50\n");
+	tree_write(tree, NODE_2M("1") "/free_hugepages", "50\n");
+	assert_return(set(tree, 2 * MIB, 1, 1, -1, NO_OPTS), -EBUSY, "1 fewer on node 1");
+	assert_detail_has("0 can go");
+	assert_ok(set(tree, 2 * MIB, -1, 1, -50, NO_OPTS));
+	temp_folder_remove(tree);
 }
 
 static void test_unknown_counters_take_nothing(void **state) {
@@ -379,6 +391,19 @@ static void test_five_percent_of_several_calls(void **state) {
 	assert_return(set(tree, 2 * MIB, -1, 0, 1, opts), -ENOSPC, "as much as can be pending");
 	opts.pending = INT64_MIN;
 	assert_ok(set(tree, 2 * MIB, -1, 0, 8000, opts));
+	temp_folder_remove(tree);
+}
+
+/* Surplus pages become persistent without taking memory. */
+static void test_five_percent_with_surplus(void **state) {
+	(void)state;
+	char *tree = tree_unpack("sysfs/arm64-4k.tree");
+	struct hc_pool_opts opts = {.dry_run = 1};
+	tree_write(tree, POOL_2M "/nr_hugepages", "10\n");
+	tree_write(tree, POOL_2M "/surplus_hugepages", "10\n");
+	assert_return(set(tree, 2 * MIB, -1, 0, 6935, opts), -ENOSPC, "6935");
+	assert_detail_has("6934 pages in all are possible");
+	assert_ok(set(tree, 2 * MIB, -1, 0, 6934, opts));
 	temp_folder_remove(tree);
 }
 
@@ -664,6 +689,7 @@ int main(void) {
 	        cmocka_unit_test(test_PL_09_surplus_is_not_persistent),
 	        cmocka_unit_test(test_five_percent_stay),
 	        cmocka_unit_test(test_five_percent_of_several_calls),
+	        cmocka_unit_test(test_five_percent_with_surplus),
 	        cmocka_unit_test(test_unknown_memory_needs_force),
 	        cmocka_unit_test(test_sets_and_finds_nothing_to_do),
 	        cmocka_unit_test(test_sizes_and_nodes_that_are_not_there),
