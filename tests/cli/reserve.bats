@@ -9,8 +9,8 @@ LIVE_2M=/$POOL_2M/nr_hugepages
 LIVE_1G=/$POOL_1G/nr_hugepages
 
 setup() {
-	saved_2m=$(cat "$LIVE_2M" 2>/dev/null) || saved_2m=
-	saved_1g=$(cat "$LIVE_1G" 2>/dev/null) || saved_1g=
+	saved_2m=
+	saved_1g=
 	pids=()
 }
 
@@ -19,15 +19,21 @@ teardown() {
 	for pid in "${pids[@]}"; do
 		kill -KILL "$pid" 2>/dev/null || :
 	done
+	[ -n "$saved_2m$saved_1g" ] || return 0
 	# By the command first, so that no journal is left.
-	[ "$(id -u)" != 0 ] || "$HC" reserve --recover >/dev/null 2>&1 || :
+	"$HC" reserve --recover >/dev/null 2>&1 || :
 	[ -z "$saved_2m" ] || [ "$(cat $LIVE_2M)" = "$saved_2m" ] || echo "$saved_2m" >$LIVE_2M
 	[ -z "$saved_1g" ] || [ "$(cat $LIVE_1G)" = "$saved_1g" ] || echo "$saved_1g" >$LIVE_1G
 }
 
+# need_pool FILE: for tests of this machine's own pools; what is there is put back behind the test.
 need_pool() {
 	need_root
 	[ -w "$1" ] || skip "needs $1"
+	case $1 in
+	"$LIVE_2M") saved_2m=$(cat "$1") ;;
+	"$LIVE_1G") saved_1g=$(cat "$1") ;;
+	esac
 }
 
 # arm TREE with 64 KiB, 2 MiB, 32 MiB and 1 GiB pages: 16384000 kB of memory, 15000000 available

@@ -616,6 +616,42 @@ static void test_lock_waits_no_longer_than_told(void **state) {
 	}
 }
 
+static int tell_waiting(void *user) {
+	const int *pipe_fd = user;
+	return write(*pipe_fd, "w", 1) == 1 ? 0 : 1;
+}
+
+/* Who waits for a file that is removed meanwhile must not take that for the lock: others find a new one. */
+static void test_lock_file_removed_under_a_waiter(void **state) {
+	(void)state;
+	char *tree = two_nodes(), path[512], byte;
+	struct hc_root root;
+	int held, newer, waiting[2];
+	assert_ok(hc_root_open(tree, &root));
+	tree_write(tree, "run/", "");
+	snprintf(path, sizeof(path), "%s/run/hugeclear.lock", tree);
+	assert_ok(hc_pool_lock(&root, 0, NULL, NULL, &held));
+	assert_int_equal(pipe(waiting), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		close(held);
+		_exit(hc_pool_lock(&root, 500, tell_waiting, &waiting[1], &newer) == -EAGAIN ? 0 : 1);
+	}
+	assert_int_equal(read(waiting[0], &byte, 1), 1);
+	assert_int_equal(unlink(path), 0);
+	assert_ok(hc_pool_lock(&root, 0, NULL, NULL, &newer));
+	hc_pool_unlock(held);
+	int status;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	hc_pool_unlock(newer);
+	close(waiting[0]);
+	close(waiting[1]);
+	hc_root_close(&root);
+	temp_folder_remove(tree);
+}
+
 static void test_lock_file_left_or_strange(void **state) {
 	(void)state;
 	char *tree = two_nodes(), path[512];
@@ -700,6 +736,7 @@ int main(void) {
 	        cmocka_unit_test(test_dry_run_leaves_no_trace),
 	        cmocka_unit_test(test_parallel_differences_add_up),
 	        cmocka_unit_test(test_lock_waits_no_longer_than_told),
+	        cmocka_unit_test(test_lock_file_removed_under_a_waiter),
 	        cmocka_unit_test(test_lock_file_left_or_strange),
 	        cmocka_unit_test(test_structs_of_other_versions),
 	};
