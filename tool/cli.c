@@ -12,6 +12,7 @@
 #include <hugeclear/hugeclear.h>
 
 #include "base/arith.h"
+#include "base/quote.h"
 
 /* Longest part of a bad argument that a message repeats. */
 #define QUOTED_MAX 60
@@ -23,6 +24,7 @@ __attribute__((format(printf, 3, 0))) static void say(
 	/* One write, so that lines of several processes don't mix; details are at most 1 KiB. */
 	char text[2048];
 	vsnprintf(text, sizeof(text), format, ap);
+	hc_quote_clean(text); /* arguments are foreign text: a terminal must not obey them */
 	fflush(stdout);
 	fprintf(stderr, "hugeclear%s%s: %s%s\n", verb ? " " : "", verb ? verb : "", kind, text);
 }

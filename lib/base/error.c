@@ -7,6 +7,8 @@
 
 #include <hugeclear/hugeclear.h>
 
+#include "base/quote.h"
+
 #undef hc_fail
 #undef hc_fail_errno
 #undef hc_fail_prefix
@@ -26,6 +28,7 @@ __attribute__((format(printf, 1, 0))) static void keep(const char *format, va_li
 	int total = snprintf(thread_detail, sizeof(thread_detail), "%s%s", text, tail);
 	if ((size_t)n >= sizeof(text) || (size_t)total >= sizeof(thread_detail))
 		memcpy(thread_detail + sizeof(thread_detail) - 4, "...", 4);
+	hc_quote_clean(thread_detail); /* a path may hold anything, and a detail is one line */
 }
 
 int hc_fail(int err, const char *format, ...) {

@@ -5,6 +5,12 @@
 
 #define QUOTED_MAX 40
 
+void hc_quote_clean(char *text) {
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
 struct hc_quoted hc_quote(const char *text) {
 	struct hc_quoted quoted;
 	char part[QUOTED_MAX + 1];
@@ -12,12 +18,9 @@ struct hc_quoted hc_quote(const char *text) {
 	if (len > 0 && text[len - 1] == '\n')
 		len--;
 	size_t kept = len > QUOTED_MAX ? QUOTED_MAX : len;
-	for (size_t i = 0; i < kept; i++)
-		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
-			part[i] = '?';
-		else
-			part[i] = text[i];
+	memcpy(part, text, kept);
 	part[kept] = '\0';
+	hc_quote_clean(part);
 	snprintf(quoted.s, sizeof(quoted.s), "'%s%s'", part, len > kept ? "..." : "");
 	return quoted;
 }

@@ -12,4 +12,7 @@ struct hc_quoted {
  */
 struct hc_quoted hc_quote(const char *text);
 
+/* Shows every control character in text as '?': for a message that has foreign text in it unquoted. */
+void hc_quote_clean(char *text);
+
 #endif

@@ -214,6 +214,8 @@ static int read_all(struct hc_machine *machine, const struct hc_root *root, int 
 }
 
 int hc_machine_read(const struct hc_machine_opts *opts, struct hc_machine **ret_machine) {
+	if (!ret_machine)
+		return hc_fail(EINVAL, "nowhere to put the machine: ret_machine is NULL");
 	struct hc_machine_opts o;
 	int r = hc_opts_check(opts, sizeof(o), &o);
 	if (r < 0)

@@ -557,3 +557,19 @@ without_policy() {
 	expect_status 0
 	[ "$(field '[.runs[].case | has("cpus")] | all')" = true ]
 }
+
+# Opening it waited for a reader, without a word.
+@test "results into a FIFO that nobody reads are refused before anything is measured" {
+	mkfifo "$BATS_TEST_TMPDIR/fifo"
+	run_hc bench clear -s 1M -p base -e whole -l 1 -o "$BATS_TEST_TMPDIR/fifo"
+	expect_status 1
+	[[ "$stderr" == *"nobody reads this FIFO"* ]] || seen
+	[ -z "$stdout" ] || seen
+}
+
+@test "what a message repeats of an argument can't command the terminal" {
+	run_hc bench clear -s $'1\n\e[31mX'
+	expect_status 64
+	[[ "$stderr" != *$'\e'* ]] || seen
+	[[ "$stderr" == *"1??[31mX"* ]] || seen
+}

@@ -44,6 +44,13 @@ static void test_long_details_are_cut(void **state) {
 	free(text);
 }
 
+/* A path with an escape sequence in it reached the terminal as it was, and cut the one line in two. */
+static void test_a_detail_is_one_line_of_text(void **state) {
+	(void)state;
+	hc_fail(ENOENT, "/tmp/%s/x", "a\n\x1b[31mb\x7f");
+	assert_string_equal(hc_error_detail(), "/tmp/a??[31mb?/x");
+}
+
 static void *fail_elsewhere(void *arg) {
 	hc_error_save(hc_fail(ENOMEM, "from the worker"), arg);
 	return NULL;
@@ -150,6 +157,7 @@ int main(void) {
 	        cmocka_unit_test(test_fail_returns_minus_err_and_leaves_errno),
 	        cmocka_unit_test(test_detail_may_be_its_own_argument),
 	        cmocka_unit_test(test_long_details_are_cut),
+	        cmocka_unit_test(test_a_detail_is_one_line_of_text),
 	        cmocka_unit_test(test_detail_belongs_to_its_thread),
 	        cmocka_unit_test(test_option_structs_grow),
 	        cmocka_unit_test(test_report_structs_grow),

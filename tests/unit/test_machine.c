@@ -280,8 +280,14 @@ static void test_errors(void **state) {
 	assert_null(hc_machine_free(NULL));
 }
 
+static void test_nowhere_to_put_it(void **state) {
+	(void)state;
+	assert_error(hc_machine_read(NULL, NULL), EINVAL);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_nowhere_to_put_it),
 	        cmocka_unit_test(test_live_beside_getconf_and_hwloc),
 	        cmocka_unit_test(test_live_processor_beside_cpuinfo),
 	        cmocka_unit_test(test_another_root_is_never_mixed_with_this_machine),

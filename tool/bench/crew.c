@@ -175,7 +175,8 @@ int crew_open(const struct hc_machine *machine, unsigned threads, const char *cp
 		        .crew = crew, .number = i, .cpu = list ? list[i % (unsigned)nr_cpus] : -1};
 		int err = start(&crew->members[i]);
 		if (err && i == 0)
-			r = hc_fail_errno(err, "not one thread could be started");
+			r = hc_fail_errno(err,
+			        "not one thread could be started: raise the limit of processes (ulimit -u, pids.max)");
 		if (err)
 			break;
 		crew->nr_members++;

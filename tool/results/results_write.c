@@ -146,8 +146,12 @@ static int choose_target(struct results_file *file) {
 		file->mode = st.st_mode & 0777;
 		file->target = realpath(file->path, NULL);
 	} else {
-		file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-		if (file->fd < 0)
+		/* Opening a FIFO would wait for its reader. */
+		file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		if (file->fd < 0 && errno == ENXIO && S_ISFIFO(st.st_mode))
+			return hc_fail(
+			        ENXIO, "the results can't be written to '%s': nobody reads this FIFO", file->path);
+		if (file->fd < 0 || fcntl(file->fd, F_SETFL, 0) < 0)
 			return hc_fail_errno(errno, "the results can't be written to '%s'", file->path);
 		return 0;
 	}
