@@ -9,12 +9,9 @@
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "base/quote.h"
+#include "base/idlist.h"
 
 #define WORD_BITS (sizeof(unsigned long) * CHAR_BIT)
-
-/* A list may name a number more than once, but not without end: bounds the time that reading one takes. */
-#define NAMED_MAX (UINT64_C(4) * (HC_IDSET_MAX + 1))
 
 struct hc_idset {
 	unsigned long *words; /* bit i of word w: number w * WORD_BITS + i */
@@ -191,93 +188,21 @@ const char *hc_idset_text(const struct hc_idset *set) {
 	return text;
 }
 
-/* Reads digits at *p and moves it behind them. Any number above HC_IDSET_MAX is -ERANGE, whatever its length. */
-static int parse_number(const char **p, const char *text, unsigned *ret_number) {
-	if (**p < '0' || **p > '9')
-		return hc_fail(EINVAL, "%s is not a list of numbers as in 0-3,8: a number is wanted at byte %zu",
-		        hc_quote(text).s, (size_t)(*p - text));
-	unsigned number = 0;
-	for (; **p >= '0' && **p <= '9'; (*p)++)
-		number = number > HC_IDSET_MAX ? number : number * 10 + (unsigned)(**p - '0');
-	if (number > HC_IDSET_MAX)
-		return hc_fail(ERANGE, "%s names a number above %u, the highest CPU or node number", hc_quote(text).s,
-		        HC_IDSET_MAX);
-	*ret_number = number;
+static int add_range(void *arg, const struct hc_idlist_range *range) {
+	struct hc_idset *set = arg;
+	if (!reserve(set, range->last))
+		return fail_memory(range->last);
+	for (unsigned id = range->first; id <= range->last; id++)
+		if ((id - range->first) % range->group < range->used)
+			set->words[id / WORD_BITS] |= 1UL << (id % WORD_BITS);
 	return 0;
-}
-
-/* first, first-last or first-last:used/group: of every group numbers the first used ones. */
-struct range {
-	unsigned first, last, used, group;
-};
-
-static int parse_range(const char **p, const char *text, struct range *ret_range) {
-	unsigned first = 0, last, used = 1, group = 1;
-	int r = parse_number(p, text, &first);
-	if (r < 0)
-		return r;
-	last = first;
-	if (**p == '-') {
-		(*p)++;
-		r = parse_number(p, text, &last);
-		if (r < 0)
-			return r;
-		if (**p == ':') {
-			(*p)++;
-			r = parse_number(p, text, &used);
-			if (r < 0)
-				return r;
-			if (**p != '/')
-				return hc_fail(EINVAL, "%s: behind a colon used/group is wanted, as in 0-10:2/5",
-				        hc_quote(text).s);
-			(*p)++;
-			r = parse_number(p, text, &group);
-			if (r < 0)
-				return r;
-		}
-	}
-	if (last < first)
-		return hc_fail(EINVAL, "%s has a range that runs backwards, %u-%u", hc_quote(text).s, first, last);
-	if (used == 0 || group == 0 || used > group)
-		return hc_fail(EINVAL, "%s takes %u of every %u numbers: at least 1 and at most all are wanted",
-		        hc_quote(text).s, used, group);
-	*ret_range = (struct range){first, last, used, group};
-	return 0;
-}
-
-static int parse_into(const char *text, struct hc_idset *set) {
-	const char *p = text;
-	if (*p == '\0' || (*p == '\n' && p[1] == '\0'))
-		return 0;
-
-	for (uint64_t named = 0;;) {
-		struct range range = {.used = 1, .group = 1};
-		int r = parse_range(&p, text, &range);
-		if (r < 0)
-			return r;
-		named += range.last - range.first + 1;
-		if (named > NAMED_MAX)
-			return hc_fail(EINVAL, "%s names its numbers over and over", hc_quote(text).s);
-		if (!reserve(set, range.last))
-			return fail_memory(range.last);
-		for (unsigned id = range.first; id <= range.last; id++)
-			if ((id - range.first) % range.group < range.used)
-				set->words[id / WORD_BITS] |= 1UL << (id % WORD_BITS);
-
-		if (*p == '\0' || (*p == '\n' && p[1] == '\0'))
-			return 0;
-		if (*p != ',')
-			return hc_fail(EINVAL, "%s is not a list of numbers as in 0-3,8: look at byte %zu",
-			        hc_quote(text).s, (size_t)(p - text));
-		p++;
-	}
 }
 
 int hc_idset_parse(const char *text, struct hc_idset **ret_set) {
 	struct hc_idset *set = hc_idset_new();
 	if (!set)
 		return hc_fail(ENOMEM, "no memory for a set of numbers");
-	int r = parse_into(text, set);
+	int r = hc_idlist_parse(text, add_range, set);
 	if (r < 0) {
 		hc_idset_free(set);
 		return r;

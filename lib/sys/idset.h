@@ -7,8 +7,10 @@
 
 #include <hugeclear/sys.h>
 
-/* Numbers above this are refused: bounds the memory of a set. The kernel's NR_CPUS and MAX_NUMNODES are far lower. */
-#define HC_IDSET_MAX 65535
+#include "base/idlist.h"
+
+/* Numbers above this are refused: bounds the memory of a set. */
+#define HC_IDSET_MAX HC_IDLIST_MAX
 
 /*
  * An opaque growable set. The functions of <hugeclear/sys.h> read it, and take

@@ -5,12 +5,14 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/idlist.h"
 #include "base/signals.h"
 
-#define CPUS_MAX 4096
+#define CPUS_MAX (HC_IDLIST_MAX + 1)
 
 struct member {
 	struct crew *crew;
@@ -35,41 +37,41 @@ struct crew {
 
 /* ---- Lists of CPUs ------------------------------------------------------- */
 
-/* Digits only; -1 where there are none or too many. */
-static int read_cpu(const char **text) {
-	int value = -1;
-	for (; **text >= '0' && **text <= '9'; ++*text) {
-		value = (value < 0 ? 0 : value) * 10 + (**text - '0');
-		if (value >= CPUS_MAX)
-			return -1;
-	}
-	return value;
+static int add_range(void *arg, const struct hc_idlist_range *range) {
+	for (unsigned cpu = range->first; cpu <= range->last; cpu++)
+		if ((cpu - range->first) % range->group < range->used)
+			CPU_SET_S(cpu, CPU_ALLOC_SIZE(CPUS_MAX), (cpu_set_t *)arg);
+	return 0;
 }
 
-/* Writes at most CPUS_MAX numbers and returns how many there are. */
+/*
+ * Writes at most CPUS_MAX numbers and returns how many there are: ascending and
+ * each once, as the library goes through a list, so that the threads of both are
+ * at the same places.
+ */
 static int parse_cpus(const struct hc_machine *machine, const char *text, int *ret_cpus) {
 	const struct hc_idset *allowed = hc_machine_cpus(machine)->allowed;
-	int n = 0;
-	for (const char *at = text;; at++) {
-		int first = read_cpu(&at), last = first;
-		if (*at == '-') {
-			at++;
-			last = read_cpu(&at);
-		}
-		if (first < 0 || last < first || (*at != ',' && *at != '\0'))
-			return hc_fail(
-			        EINVAL, "'%.60s' is not a list of CPUs: write numbers and ranges, as in 0-3,8", text);
-		for (int cpu = first; cpu <= last; cpu++) {
-			if (allowed && !hc_idset_has(allowed, (unsigned)cpu))
-				return hc_fail(EINVAL, "CPU %d is not one this process may use: it may use %s", cpu,
-				        hc_idset_text(allowed));
-			if (n == CPUS_MAX)
-				return hc_fail(EINVAL, "'%.60s' has more than %d CPUs", text, CPUS_MAX);
+	size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
+	cpu_set_t *set = calloc(1, size);
+	if (!set)
+		return hc_fail(ENOMEM, "no memory for a list of CPUs");
+
+	int n = 0, r = hc_idlist_parse(text, add_range, set);
+	if (r == -ERANGE) /* no such CPU, then; the detail is right */
+		r = -EINVAL;
+	for (int cpu = 0; r == 0 && cpu < CPUS_MAX; cpu++) {
+		if (!CPU_ISSET_S((size_t)cpu, size, set))
+			continue;
+		if (allowed && !hc_idset_has(allowed, (unsigned)cpu))
+			r = hc_fail(EINVAL, "CPU %d is not one this process may use: it may use %s", cpu,
+			        hc_idset_text(allowed));
+		else
 			ret_cpus[n++] = cpu;
-		}
-		if (*at == '\0')
-			return n;
 	}
+	if (r == 0 && n == 0)
+		r = hc_fail(EINVAL, "the list of CPUs is empty: leave it out, or write one as in 0-3,8");
+	free(set);
+	return r < 0 ? r : n;
 }
 
 int crew_check_cpus(const struct hc_machine *machine, const char *cpus) {

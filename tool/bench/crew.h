@@ -11,7 +11,7 @@ struct crew;
 
 /*
  * Starts threads; cpus, unless NULL, is a list as "0-3,8": one thread after
- * another is pinned on each. Fewer than asked for is no error as long as there is
+ * another is pinned on each, lowest number first. Fewer than asked for is no error as long as there is
  * one. -EINVAL for a list that can't be read or has a CPU outside of the
  * caller's affinity; -EAGAIN where not one thread could be started.
  */
