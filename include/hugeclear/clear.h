@@ -63,7 +63,7 @@ struct hc_clear_opts {
 	size_t extent;
 	/*
 	 * Bytes between two questions to stop, over all threads together, rounded up
-	 * to whole extents. 0: 2 MiB a thread where stop or progress is given. With
+	 * to whole extents. 0: 2 MiB a thread that runs, where stop or progress is given. With
 	 * threads they work on while the caller waits for a CPU to ask on.
 	 */
 	size_t chunk;

@@ -52,8 +52,9 @@ static int clear_around(
 		return r;
 	struct hc_steps steps;
 	hc_plan_steps(opts, len, &steps);
+	hc_plan_chunks(opts, 0, &steps);
 	const struct hc_method *far, *near;
-	r = hc_plan_method(opts, len, HC_INTENT_LATER, &steps, &far);
+	r = hc_plan_method(opts, HC_INTENT_LATER, &steps, &far);
 	if (r < 0)
 		return r;
 	report->method = far->name;

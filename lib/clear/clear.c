@@ -40,33 +40,37 @@ static int read_cpus(const char *text, struct hc_idset **ret_cpus) {
 static int clear_with(void *p, size_t len, const struct hc_clear_opts *opts, struct hc_clear_report *report) {
 	if (!hc_intent_name((unsigned)opts->intent))
 		return hc_fail(EINVAL, "there is no intent %d", (int)opts->intent);
+	const struct hc_method *method = NULL;
+	int r = opts->method ? hc_method_wanted(opts->method, &method) : 0;
+	if (r == 0 && len > 0)
+		r = hc_plan_check_range(p, len);
+	if (r < 0)
+		return r;
 	struct hc_idset *cpus;
-	int r = read_cpus(opts->cpus, &cpus);
+	r = read_cpus(opts->cpus, &cpus);
 	if (r < 0)
 		return r;
 
+	/* The team first: what a thread is given, and the method by that, goes by the threads that run. */
 	struct hc_steps steps;
+	struct hc_team *team = NULL;
 	hc_plan_steps(opts, len, &steps);
-	const struct hc_method *method;
-	r = hc_plan_method(opts, len, opts->intent, &steps, &method);
+	if (len > 0 && (opts->threads > 1 || cpus))
+		r = hc_steps_team(&steps, p, opts->threads > 1 ? opts->threads : 1, cpus, &team);
+	if (r < 0)
+		goto out;
+	hc_plan_chunks(opts, team ? hc_team_threads(team) : 0, &steps);
+	r = hc_plan_method(opts, opts->intent, &steps, &method);
 	if (r < 0)
 		goto out;
 	report->method = method->name;
-	report->threads = 1;
-	if (len == 0)
-		goto out;
-	r = hc_plan_check_range(p, len);
-	if (r < 0)
-		goto out;
-
-	if (opts->threads > 1 || cpus)
-		r = hc_steps_spread(
-		        &steps, method, p, len, opts->threads > 1 ? opts->threads : 1, cpus, &report->threads);
-	else
-		r = hc_steps_alone(&steps, method, p, len);
+	report->threads = team ? hc_team_threads(team) : 1;
+	if (len > 0)
+		r = team ? hc_steps_spread(&steps, method, p, team) : hc_steps_alone(&steps, method, p, len);
 	report->done = steps.done;
 	report->longest_step_ns = steps.longest_step_ns;
 out:
+	hc_team_close(team);
 	hc_idset_free(cpus);
 	return r;
 }

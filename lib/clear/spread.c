@@ -1,20 +1,11 @@
 /* The steps of a clear, by a team of threads. */
 #include <errno.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "base/arith.h"
 #include "base/error.h"
 #include "clear/steps.h"
 #include "sys/team.h"
-
-/*
- * Without questions a thread still takes its share in this many blocks, so that
- * one that is held up leaves its rest to the others, ...
- */
-#define BLOCKS_A_THREAD 16
-/* ... of at least this many bytes, as each costs a lock. */
-#define BLOCK_MIN (UINT64_C(1) << 20)
 
 struct spread {
 	struct hc_steps *steps;
@@ -63,46 +54,40 @@ static int stop_wanted(void *user) {
 	return spread->stop;
 }
 
-/* What no block may cut: extents counted from the start of the range, else pages, and so lines. */
-static uint64_t alignment(const struct hc_steps *steps, uint64_t page_size) {
-	return steps->extent == 0 ? page_size : steps->extent * hc_div_up(page_size, steps->extent);
+/* Bytes in front of the range that count as items, so that blocks begin at pages. */
+static size_t into_page(const struct hc_steps *steps, const void *p) {
+	return steps->extent == 0 ? (uintptr_t)p % steps->align : 0;
 }
 
-int hc_steps_spread(struct hc_steps *steps, const struct hc_method *method, void *p, size_t len, unsigned threads,
-        const struct hc_idset *cpus, unsigned *ret_threads) {
-	uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
-	size_t into_page = steps->extent == 0 ? (uintptr_t)p % page_size : 0;
+int hc_steps_team(const struct hc_steps *steps, const void *p, unsigned threads, const struct hc_idset *cpus,
+        struct hc_team **ret_team) {
+	uint64_t nr_items = steps->total + into_page(steps, p);
+	struct hc_team_opts opts = {
+	        .size = sizeof(opts),
+	        .threads = (unsigned)hc_min(hc_min(threads, HC_TEAM_MAX), hc_div_up(nr_items, steps->align)),
+	        .cpus = cpus,
+	};
+	return hc_team_open(&opts, ret_team);
+}
+
+int hc_steps_spread(struct hc_steps *steps, const struct hc_method *method, void *p, struct hc_team *team) {
 	struct spread spread = {
 	        .steps = steps,
 	        .method = method,
-	        .base = (char *)p - into_page,
+	        .base = (char *)p - into_page(steps, p),
 	        .start = p,
 	};
 	struct hc_team_work work = {
-	        .nr_items = len + into_page,
-	        .align = alignment(steps, page_size),
+	        .nr_items = steps->total + into_page(steps, p),
+	        .align = steps->align,
+	        .block = steps->block,
 	        .fn = clear_block,
 	        .arg = &spread,
 	        .stop = steps->chunk > 0 ? stop_wanted : NULL,
 	        .progress = steps->chunk > 0 ? block_finished : NULL,
 	        .user = &spread,
 	};
-
-	struct hc_team_opts opts = {
-	        .size = sizeof(opts),
-	        .threads = (unsigned)hc_min(hc_min(threads, HC_TEAM_MAX), hc_div_up(work.nr_items, work.align)),
-	        .cpus = cpus,
-	};
-	struct hc_team *team;
-	int r = hc_team_open(&opts, &team);
-	if (r < 0)
-		return r;
-	*ret_threads = hc_team_threads(team);
-	work.block = steps->chunk > 0 ? hc_max(steps->chunk / *ret_threads, 1)
-	                              : hc_max(len / BLOCKS_A_THREAD / *ret_threads, BLOCK_MIN);
-	r = hc_team_run(team, &work, NULL);
-	hc_team_close(team);
-
+	int r = hc_team_run(team, &work, NULL);
 	steps->done = atomic_load_explicit(&spread.done, memory_order_relaxed);
 	return r == -ECANCELED ? hc_steps_stopped(steps) : r;
 }

@@ -13,11 +13,14 @@
 
 #include "clear/methods.h"
 #include "sys/idset.h"
+#include "sys/team.h"
 
 struct hc_steps {
 	/* Set by the caller. */
 	size_t extent; /* the method is given this much at once; 0: a step */
 	size_t chunk;  /* bytes between two questions, whole extents; 0: no questions */
+	size_t block;  /* a thread takes at most this much at once */
+	size_t align;  /* of what the threads of a team take: no block cuts it */
 	hc_stop_fn stop;
 	hc_progress_fn progress;
 	void *user;
@@ -45,10 +48,13 @@ int hc_steps_stopped(const struct hc_steps *steps);
 int hc_steps_alone(struct hc_steps *steps, const struct hc_method *method, void *p, size_t len);
 
 /*
- * Clears the whole of total by threads (at least 1) on cpus, or the caller's
- * affinity where NULL. *ret_threads: that took part. Errors of hc_team_open() and hc_team_run().
+ * A team of up to so many threads (at least 1), but no more than there is work for,
+ * on cpus, or the caller's affinity where NULL. Errors of hc_team_open().
  */
-int hc_steps_spread(struct hc_steps *steps, const struct hc_method *method, void *p, size_t len, unsigned threads,
-        const struct hc_idset *cpus, unsigned *ret_threads);
+int hc_steps_team(const struct hc_steps *steps, const void *p, unsigned threads, const struct hc_idset *cpus,
+        struct hc_team **ret_team);
+
+/* Clears the whole of total at p by this team. Errors of hc_team_run(). */
+int hc_steps_spread(struct hc_steps *steps, const struct hc_method *method, void *p, struct hc_team *team);
 
 #endif

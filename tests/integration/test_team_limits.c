@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <hugeclear/hugeclear.h>
+#include <hugeclear/clear.h>
 
 #include "sys/affinity.h"
 #include "sys/cgroup.h"
@@ -197,6 +197,35 @@ static void test_PD_05_no_thread_at_all(void **state) {
 	in_group(&group, with_one_task);
 }
 
+static void count_calls(void *user, uint64_t done, uint64_t total) {
+	(void)done, (void)total;
+	++*(unsigned *)user;
+}
+
+/* 2 MiB for each thread that runs, not for each of the 200: 32 chunks of 64 MiB, done by the caller alone. */
+static int clear_with_one_task(void *arg) {
+	(void)arg;
+	size_t len = (size_t)64 << 20;
+	void *memory = aligned_alloc(4096, len);
+	unsigned told = 0;
+	struct hc_clear_opts opts = {.size = sizeof(opts), .threads = 200, .progress = count_calls, .user = &told};
+	struct hc_clear_report report = {.size = sizeof(report)};
+	int r = memory ? hc_clear_with(memory, len, &opts, &report) : -ENOMEM;
+	free(memory);
+	if (r == 0 && report.threads == 1 && told == 32)
+		return 0;
+	fprintf(stderr, "returned %d, %u threads, told %u times\n", r, report.threads, told);
+	return 1;
+}
+
+static void test_default_chunk_by_threads_that_run(void **state) {
+	(void)state;
+	struct test_group group;
+	if (!is_root() || !group_make(&group, "pids", "pids.max", "1", "pids.max", "1"))
+		skip();
+	in_group(&group, clear_with_one_task);
+}
+
 static int at_half_a_cpu(void *arg) {
 	const struct test_group *group = arg;
 	struct hc_default_threads by_default;
@@ -244,6 +273,7 @@ int main(void) {
 	        cmocka_unit_test(test_PD_05_process_limit),
 	        cmocka_unit_test(test_PD_05_pids_cgroup),
 	        cmocka_unit_test(test_PD_05_no_thread_at_all),
+	        cmocka_unit_test(test_default_chunk_by_threads_that_run),
 	        cmocka_unit_test(test_PD_06_quota_of_half_a_cpu),
 	        cmocka_unit_test(test_PD_06_affinity_of_one_cpu),
 	};

@@ -352,6 +352,56 @@ static void test_stop_of_two_threads(void **state) {
 	free(watched.memory);
 }
 
+/* For "later" the method goes by what a thread is given at once: a share, not all that the threads are given together. */
+static void test_choice_by_what_a_thread_is_given(void **state) {
+	(void)state;
+	const char *small = NULL;
+	for (unsigned i = 0; hc_clear_method(i); i++)
+		if (hc_clear_method(i)->available && strcmp(hc_clear_method(i)->name, "memset") != 0)
+			small = hc_clear_method(i)->name;
+	assert_non_null(small);
+	const struct hc_clear_profile_step steps[] = {
+	        {HC_INTENT_LATER, small, 4 * MIB},
+	        {HC_INTENT_LATER, "memset", HC_UNKNOWN},
+	};
+	char *folder = temp_folder();
+	char path[512];
+	snprintf(path, sizeof(path), "%s/profile", folder);
+	assert_ok(hc_clear_profile_save(path, NULL, steps, 2));
+	assert_ok(hc_clear_profile_load(path));
+
+	static const struct {
+		size_t chunk, extent;
+		unsigned threads;
+		bool small;
+	} rows[] = {
+	        {0, 0, 1, false},           /* all 64 MiB */
+	        {0, 0, 2, true},            /* 64 / 2 / 16 = 2 MiB */
+	        {6 * MIB, 0, 1, false},     /* a chunk */
+	        {6 * MIB, 0, 2, true},      /* half of one */
+	        {10 * MIB, 0, 2, false},    /* 5 MiB */
+	        {8 * MIB - 2, 0, 2, true},  /* rounded up to pages: 4 MiB */
+	        {8 * MIB + 2, 0, 2, false}, /* and 4 MiB and a page */
+	        {10 * MIB, 64, 2, true},    /* an extent */
+	};
+	size_t len = 64 * MIB;
+	char *memory = malloc(len);
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct hc_clear_opts opts = {.size = sizeof(opts),
+		        .intent = HC_INTENT_LATER,
+		        .chunk = rows[i].chunk,
+		        .extent = rows[i].extent,
+		        .threads = rows[i].threads};
+		struct hc_clear_report report = new_report();
+		assert_ok(hc_clear_with(memory, len, &opts, &report));
+		if (report.threads == rows[i].threads)
+			assert_string_equal(report.method, rows[i].small ? small : "memset");
+	}
+	free(memory);
+	assert_ok(hc_clear_profile_load(NULL));
+	temp_folder_remove(folder);
+}
+
 static char *read_only;
 static size_t page_size;
 
@@ -500,6 +550,7 @@ int main(void) {
 	        cmocka_unit_test(test_chunks_hold_whole_extents),
 	        cmocka_unit_test(test_two_threads),
 	        cmocka_unit_test(test_stop_of_two_threads),
+	        cmocka_unit_test(test_choice_by_what_a_thread_is_given),
 	        cmocka_unit_test(test_fault_in_a_thread_reaches_the_handler),
 	        cmocka_unit_test(test_threads_for_less_than_a_page),
 	        cmocka_unit_test(test_around_clears_the_neighbourhood_last),
