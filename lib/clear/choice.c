@@ -24,11 +24,15 @@ bool hc_ladder_is_whole(const struct hc_ladder *ladder) {
 	return ladder->nr_steps > 0 && ladder->steps[ladder->nr_steps - 1].up_to == UINT64_MAX;
 }
 
-unsigned hc_ladder_method(const struct hc_ladder *ladder, uint64_t len) {
-	unsigned i = 0;
-	while (len > ladder->steps[i].up_to)
-		i++;
-	return ladder->steps[i].method;
+_Static_assert(HC_METHODS_MAX <= 1 << HC_PACKED_METHOD_BITS, "a method's row doesn't fit its bits");
+
+void hc_ladder_pack(const struct hc_ladder *ladder, struct hc_packed_ladder *packed) {
+	for (unsigned i = 0; i < HC_CLEAR_PROFILE_STEPS_MAX; i++) {
+		const struct hc_step *step = &ladder->steps[i < ladder->nr_steps ? i : ladder->nr_steps - 1];
+		atomic_store_explicit(&packed->steps[i],
+		        hc_min(step->up_to, HC_PACKED_UP_TO_MAX) << HC_PACKED_METHOD_BITS | step->method,
+		        memory_order_relaxed);
+	}
 }
 
 /* The row of the first that has its place on a processor with these features. The last needs none. */

@@ -5,6 +5,7 @@
 #ifndef HC_CLEAR_CHOICE_H
 #define HC_CLEAR_CHOICE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -41,8 +42,33 @@ bool hc_ladder_add(struct hc_ladder *ladder, uint64_t up_to, unsigned method);
 
 bool hc_ladder_is_whole(const struct hc_ladder *ladder);
 
-/* The row of hc_methods for this length. pre: the ladder is whole */
-unsigned hc_ladder_method(const struct hc_ladder *ladder, uint64_t len);
+/*
+ * A ladder as clears look it up, a step in one word: so a clear that runs while a
+ * profile is loaded reads each step whole, from the old or the new profile, and
+ * either is a method that this processor has. Neither side needs a lock, and there
+ * is nothing to free. Relaxed: a word depends on nothing but itself. Unused places
+ * repeat the last step.
+ */
+struct hc_packed_ladder {
+	_Atomic uint64_t steps[HC_CLEAR_PROFILE_STEPS_MAX]; /* up_to above, the method's row below */
+};
+
+#define HC_PACKED_METHOD_BITS 8
+/* Greater lengths don't exist (57 bits of address, half of it the kernel's). */
+#define HC_PACKED_UP_TO_MAX (UINT64_MAX >> HC_PACKED_METHOD_BITS)
+
+/* pre: the ladder is whole */
+void hc_ladder_pack(const struct hc_ladder *ladder, struct hc_packed_ladder *packed);
+
+/* The row of hc_methods for this length. */
+static inline unsigned hc_ladder_method(const struct hc_packed_ladder *packed, uint64_t len) {
+	uint64_t step;
+	unsigned i = 0;
+	do
+		step = atomic_load_explicit(&packed->steps[i], memory_order_relaxed);
+	while (len > step >> HC_PACKED_METHOD_BITS && ++i < HC_CLEAR_PROFILE_STEPS_MAX);
+	return (unsigned)(step & ((1u << HC_PACKED_METHOD_BITS) - 1));
+}
 
 /*
  * The method in force for this length and intent. The first call in the process

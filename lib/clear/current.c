@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,34 +14,13 @@
 #include "sys/processor.h"
 #include "sys/root.h"
 
-/*
- * A step in one word, so that a clear that runs while a profile is loaded reads
- * each step whole, from the old or the new profile: either is a method that this
- * processor has. So neither side needs a lock, and there is nothing to free.
- * Lengths of 2^56 and more don't exist (57 bits of address, half of it the kernel's).
- */
-#define METHOD_BITS 8
-#define UP_TO_MAX (UINT64_MAX >> METHOD_BITS)
-
-_Static_assert(HC_METHODS_MAX <= 1 << METHOD_BITS, "a method's row doesn't fit its bits");
-
 static struct {
 	pthread_once_t once;
-	/* Relaxed: a word depends on nothing but itself. Unused places repeat the last step. */
-	_Atomic uint64_t steps[HC_NR_INTENTS][HC_CLEAR_PROFILE_STEPS_MAX];
+	struct hc_packed_ladder ladders[HC_NR_INTENTS];
 	/* Written by the first call and by hc_clear_profile_load(), which its caller serialises. */
 	char path[PATH_MAX];
 	char error[HC_ERROR_DETAIL_MAX];
 } current = {.once = PTHREAD_ONCE_INIT};
-
-static void put_in_force(unsigned intent, const struct hc_ladder *ladder) {
-	for (unsigned i = 0; i < HC_CLEAR_PROFILE_STEPS_MAX; i++) {
-		const struct hc_step *step = &ladder->steps[i < ladder->nr_steps ? i : ladder->nr_steps - 1];
-		uint64_t up_to = step->up_to < UP_TO_MAX ? step->up_to : UP_TO_MAX;
-		atomic_store_explicit(
-		        &current.steps[intent][i], up_to << METHOD_BITS | step->method, memory_order_relaxed);
-	}
-}
 
 /* A profile's ladders where it has them, the built-in ones elsewhere. */
 static void put_all_in_force(const struct hc_choice *profile) {
@@ -57,7 +35,7 @@ static void put_all_in_force(const struct hc_choice *profile) {
 
 	for (unsigned intent = 0; intent < HC_NR_INTENTS; intent++) {
 		bool given = profile && profile->ladders[intent].nr_steps > 0;
-		put_in_force(intent, given ? &profile->ladders[intent] : &built_in.ladders[intent]);
+		hc_ladder_pack(given ? &profile->ladders[intent] : &built_in.ladders[intent], &current.ladders[intent]);
 	}
 }
 
@@ -89,12 +67,7 @@ static void first_choice(void) {
 
 const struct hc_method *hc_choice_method(uint64_t len, enum hc_intent intent) {
 	pthread_once(&current.once, first_choice);
-	uint64_t step;
-	unsigned i = 0;
-	do
-		step = atomic_load_explicit(&current.steps[intent][i], memory_order_relaxed);
-	while (len > step >> METHOD_BITS && ++i < HC_CLEAR_PROFILE_STEPS_MAX);
-	return &hc_methods[step & ((1u << METHOD_BITS) - 1)];
+	return &hc_methods[hc_ladder_method(&current.ladders[intent], len)];
 }
 
 const struct hc_clear_method *hc_clear_choice(size_t len, enum hc_intent intent) {

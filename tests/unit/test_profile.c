@@ -21,7 +21,9 @@ static int parse(const char *text, struct hc_choice *ret_choice) {
 }
 
 static const char *method_for(const struct hc_choice *choice, enum hc_intent intent, uint64_t len) {
-	return hc_methods[hc_ladder_method(&choice->ladders[intent], len)].name;
+	struct hc_packed_ladder packed;
+	hc_ladder_pack(&choice->ladders[intent], &packed);
+	return hc_methods[hc_ladder_method(&packed, len)].name;
 }
 
 /* ---- Reading ------------------------------------------------------------------ */
