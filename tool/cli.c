@@ -256,6 +256,18 @@ static void note_interrupt(int number) {
 	}
 }
 
+static bool file_size_was_fatal;
+
+void cli_file_size_is_an_error(void) {
+	struct sigaction before;
+	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, &before);
+	file_size_was_fatal = before.sa_handler != SIG_IGN;
+}
+
+bool cli_file_size_was_fatal(void) {
+	return file_size_was_fatal;
+}
+
 void cli_catch_interrupts(void) {
 	for (size_t i = 0; i < sizeof(caught) / sizeof(*caught); i++) {
 		struct sigaction before;

@@ -94,6 +94,13 @@ const char *cli_closest(const char *text, const char *const *names);
 /* ---- Long work ----------------------------------------------------------- */
 
 /*
+ * From here on a file that grows beyond RLIMIT_FSIZE is an error of writing, which is said and
+ * cleaned up after, and not the end by SIGXFSZ. The second tells whether it was: for programs that are started.
+ */
+void cli_file_size_is_an_error(void);
+bool cli_file_size_was_fatal(void);
+
+/*
  * ^C, SIGTERM, SIGHUP: after cli_catch_interrupts() the first one is only noted (a second
  * one ends the process in the ordinary way). One that was ignored when the process
  * started stays ignored. cli_interrupted() is an hc_stop_fn: 1 after a signal, else 0.

@@ -76,6 +76,7 @@ static void fill_standard_descriptors(void) {
 
 int main(int argc, char **argv) {
 	fill_standard_descriptors();
+	cli_file_size_is_an_error();
 	/* For the width of text alone. Numbers are read and written in the C locale everywhere. */
 	setlocale(LC_CTYPE, "");
 	/* A message reaches a log in one piece. */

@@ -328,11 +328,7 @@ static int open_journal(struct call *call) {
 	}
 }
 
-static int run_call(struct call *call) {
-	int recovered = reserve_pools_recover(call->root, call->dry_run, call->recover);
-	if (call->nr_requests == 0)
-		return recovered;
-
+static int run_requests(struct call *call) {
 	order_requests(call);
 	int code = check_plan(call);
 	if (call->dry_run || code != HC_EXIT_OK)
@@ -355,6 +351,13 @@ static int run_call(struct call *call) {
 		code = reserve_run(call->command, &call->signals);
 	reserve_pools_undo(call->journal, call->root);
 	return code;
+}
+
+/* What couldn't be recovered is a failure only of a call that asked for it. */
+static int run_call(struct call *call) {
+	int recovered = reserve_pools_recover(call->root, call->dry_run, call->recover);
+	int code = call->nr_requests == 0 ? HC_EXIT_OK : run_requests(call);
+	return code == HC_EXIT_OK && call->recover ? recovered : code;
 }
 
 int hc_verb_reserve(int argc, char **argv) {

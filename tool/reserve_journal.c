@@ -23,6 +23,7 @@
 struct reserve_journal {
 	int folder_fd, fd; /* -1: in memory alone */
 	char name[64];     /* in the folder */
+	bool must_write;   /* an error of writing is one; false once pools are put back, which nothing may stop */
 	struct reserve_record record;
 };
 
@@ -65,8 +66,10 @@ static int folder_open(const char *root, bool make, struct folder *ret_folder) {
 		folder.fd = openat(run_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (folder.fd < 0) {
 			int err = errno;
-			/* A link, or no folder: whoever put it there may not tell us what to do. */
-			r = hc_fail_errno(err == ELOOP || err == ENOTDIR ? EPERM : err, "%s", folder.path);
+			/* Whoever put it there may not tell us what to do. */
+			r = err == ELOOP || err == ENOTDIR
+			            ? hc_fail(EPERM, "%s is a symbolic link or no folder: remove it", folder.path)
+			            : hc_fail_errno(err, "%s", folder.path);
 		}
 	}
 	struct stat st;
@@ -114,8 +117,12 @@ static void read_boot_id(const struct folder *folder, char *boot_id, size_t size
 struct reserve_journal *reserve_journal_new(void) {
 	struct reserve_journal *journal = malloc(sizeof(*journal));
 	if (journal)
-		*journal = (struct reserve_journal){.folder_fd = -1, .fd = -1};
+		*journal = (struct reserve_journal){.folder_fd = -1, .fd = -1, .must_write = true};
 	return journal;
+}
+
+void reserve_journal_put_back(struct reserve_journal *journal) {
+	journal->must_write = false;
 }
 
 bool reserve_journal_is_kept(const struct reserve_journal *journal) {
@@ -137,6 +144,8 @@ static int append(const struct reserve_journal *journal, const char *text, size_
 	int err = n < 0 ? errno : ENOSPC;
 	if (end >= 0 && n > 0 && ftruncate(journal->fd, end) < 0)
 		err = errno;
+	if (!journal->must_write)
+		return 0;
 	return hc_fail_errno(err, RESERVE_FOLDER "/%s can't be written", journal->name);
 }
 
@@ -284,8 +293,8 @@ static bool is_other_boot(const struct folder *folder, const struct reserve_reco
 	return strcmp(boot_id, record->boot_id) != 0;
 }
 
-/* Returns whether it was without an owner. */
-static bool pick_up(const struct folder *folder, const char *name, bool look_only,
+/* Returns 1 where it was without an owner, else 0 or a negative errno. */
+static int pick_up(const struct folder *folder, const char *name, bool look_only,
         void (*each)(void *user, const struct reserve_left *left), void *user) {
 	char path[sizeof(folder->path) + 300];
 	snprintf(path, sizeof(path), "%s/%s", folder->path, name);
@@ -293,14 +302,15 @@ static bool pick_up(const struct folder *folder, const char *name, bool look_onl
 	struct reserve_record record = {0};
 	struct reserve_journal *journal = NULL;
 
-	if (folder_lock(folder) < 0)
-		return false;
+	int r = folder_lock(folder);
+	if (r < 0)
+		return r;
 	int fd = adopt(folder, name);
 	flock(folder->fd, LOCK_UN);
 	if (fd == -EAGAIN)
-		return false;
+		return 0;
 
-	int r = fd < 0 ? fd : read_record(fd, &record);
+	r = fd < 0 ? fd : read_record(fd, &record);
 	left.torn = r == -ENODATA;
 	if (r == 0) {
 		left.other_boot = is_other_boot(folder, &record);
@@ -331,7 +341,7 @@ static bool pick_up(const struct folder *folder, const char *name, bool look_onl
 	reserve_journal_close(journal);
 	reserve_record_free(&record);
 	close_fd(fd);
-	return true;
+	return 1;
 }
 
 static void free_names(char **names, unsigned nr) {
@@ -356,16 +366,25 @@ static int list_names(const struct folder *folder, char ***ret_names, unsigned *
 	}
 	unsigned nr = 0;
 	const struct dirent *entry;
-	while (nr < FILES_MAX && (entry = readdir(dir))) {
+	int r = 0;
+	errno = 0;
+	while (r == 0 && nr < FILES_MAX && (entry = readdir(dir))) {
 		if (strncmp(entry->d_name, FILE_PREFIX, strlen(FILE_PREFIX)) != 0 ||
 		        strlen(entry->d_name) >= sizeof(((struct reserve_journal *)NULL)->name))
 			continue;
 		names[nr] = strdup(entry->d_name);
-		if (!names[nr])
-			break;
-		nr++;
+		if (names[nr])
+			nr++;
+		else
+			r = hc_fail(ENOMEM, "no memory for the names in %s", folder->path);
 	}
+	if (r == 0 && errno != 0)
+		r = hc_fail_errno(errno, "%s", folder->path);
 	closedir(dir);
+	if (r < 0) {
+		free_names(names, nr);
+		return r;
+	}
 	*ret_names = names;
 	*ret_nr = nr;
 	return 0;
@@ -380,11 +399,16 @@ int reserve_journals_left(
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	r = list_names(&folder, &names, &nr);
-	if (r == 0) {
-		for (unsigned i = 0; i < nr; i++)
-			r += pick_up(&folder, names[i], look_only, each, user);
-		free_names(names, nr);
+	int seen = 0;
+	for (unsigned i = 0; r == 0 && i < nr; i++) {
+		int picked = pick_up(&folder, names[i], look_only, each, user);
+		if (picked < 0)
+			r = picked;
+		else
+			seen += picked;
 	}
+	if (names)
+		free_names(names, nr);
 	folder_close(&folder);
-	return r;
+	return r < 0 ? r : seen;
 }

@@ -89,6 +89,9 @@ int reserve_journal_intend(struct reserve_journal *journal, uint64_t page_size, 
 int reserve_journal_done(
         struct reserve_journal *journal, uint64_t page_size, const struct reserve_change *changes, unsigned nr_changes);
 
+/* From here on what can't be written is kept in memory alone: putting back doesn't wait for a disk with room. */
+void reserve_journal_put_back(struct reserve_journal *journal);
+
 /* One journal that has no owner any more. */
 struct reserve_left {
 	const char *path;                /* for messages */
@@ -102,7 +105,7 @@ struct reserve_left {
  * Calls each() for every journal without an owner. Those of another boot and torn ones are
  * removed behind it unless look_only, the others where nothing is left to put back.
  * Returns the number of journals seen; -EACCES where the folder can't be read; -EPERM as
- * reserve_journal_keep(); 0 also where there is none.
+ * reserve_journal_keep(); -EAGAIN where another program holds the folder's lock; 0 also where there is none.
  */
 int reserve_journals_left(
         const char *root, bool look_only, void (*each)(void *user, const struct reserve_left *left), void *user);

@@ -212,6 +212,7 @@ static void say_left(const struct reserve_journal *journal, const struct undoing
 
 bool reserve_pools_undo(struct reserve_journal *journal, const char *root) {
 	const struct reserve_record *record = reserve_journal_record(journal);
+	reserve_journal_put_back(journal);
 	if (settle_intent(journal, root) < 0) {
 		cli_warn(VERB, "%s: what was changed can't be told: %s",
 		        reserve_pool_text(record->intent.page_size, record->intent.node).s, hc_error_detail());

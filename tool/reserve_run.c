@@ -46,6 +46,8 @@ static int spawn(char **argv, const struct reserve_signals *signals, pid_t *ret_
 	sigemptyset(&defaults);
 	if (signals->pipe_default)
 		sigaddset(&defaults, SIGPIPE);
+	if (cli_file_size_was_fatal())
+		sigaddset(&defaults, SIGXFSZ);
 	posix_spawnattr_setsigdefault(&attr, &defaults);
 	posix_spawnattr_setsigmask(&attr, &signals->mask);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);

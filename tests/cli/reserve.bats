@@ -677,3 +677,59 @@ killed() {
 	expect_stderr "mode 0777"
 	[ "$(count $POOL_2M)" = 1024 ]
 }
+
+# SIGXFSZ ended the command between setting a pool and recording it; ignored, "put back" waited for the journal.
+@test "a limit of file sizes stops no pool from being put back" {
+	need_tool prlimit
+	two_nodes
+	local size ran=0 refused=0 real=$HC
+	limited() { prlimit --fsize="$size" "$real" "$@"; }
+	HC=limited
+	for ((size = 0; size < 260; size += 10)); do
+		run_hc reserve --root "$root" 2M=+8 -- true
+		case $status in
+		0) ran=$((ran + 1)) ;;
+		1) refused=$((refused + 1)) ;;
+		*) seen ;;
+		esac
+		[ "$(count $POOL_2M)" = 1024 ] || seen
+		[ -z "$(ls "$root/run/hugeclear")" ] || seen
+	done
+	# Too little for its head, for its lines, and enough: all three were there.
+	[ "$ran" -ge 3 ]
+	[ "$refused" -ge 3 ]
+}
+
+# SIGPIPE and SIGXFSZ are what reserve ignores for itself.
+@test "a command is started with the signals that reserve was started with" {
+	two_nodes
+	ignored() { echo $((0x$(awk '/SigIgn/ { print $2 }' <<<"$1") & (1 << 12 | 1 << 24))); }
+	run_hc reserve --root "$root" 2M=+8 -- cat /proc/self/status
+	expect_status 0
+	[ "$(ignored "$stdout")" = "$(ignored "$(cat /proc/self/status)")" ] || seen
+}
+
+# It waited, said that nothing was left, and left it.
+@test "another holds the folder of journals: recovering fails, and says so" {
+	two_nodes
+	killed --root "$root" 2M=+8
+	exec {folder}<"$root/run/hugeclear"
+	flock "$folder"
+	run_hc reserve --root "$root" --recover
+	exec {folder}<&-
+	expect_status 1
+	expect_stderr "another program holds its lock"
+	[ "$(count $POOL_2M)" = 1032 ]
+	run_hc reserve --root "$root" --recover
+	expect_status 0
+	[ "$(count $POOL_2M)" = 1024 ]
+}
+
+@test "recovering that fails is not hidden by pools that could be set" {
+	two_nodes
+	mkdir -p -m 700 "$root/run/hugeclear"
+	echo rubbish >"$root/run/hugeclear/reserve.1.0"
+	run_hc reserve --root "$root" --recover 2M=+1
+	expect_status 1
+	[ "$(count $POOL_2M)" = 1025 ]
+}
