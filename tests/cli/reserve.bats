@@ -727,7 +727,7 @@ killed() {
 
 @test "recovering that fails is not hidden by pools that could be set" {
 	two_nodes
-	mkdir -p -m 700 "$root/run/hugeclear"
+	mkdir -m 700 "$root/run/hugeclear"
 	echo rubbish >"$root/run/hugeclear/reserve.1.0"
 	run_hc reserve --root "$root" --recover 2M=+1
 	expect_status 1
