@@ -20,10 +20,10 @@ lint_clang_format() {
 	files_named '*.c' '*.h' | xargs -0 clang-format --dry-run -Werror
 }
 
-# With the commands of the clang build: sources of other processors aren't in it.
+# With the commands of a build with clang: sources of other processors aren't in it.
 lint_clang_tidy() {
-	files_named '*.c' | build-support/in-compile-commands.py build/lint |
-		xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet --warnings-as-errors='*' -p build/lint
+	build-support/tidy-commands.py build/lint |
+		xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet --warnings-as-errors='*' -p build/lint/tidy
 }
 
 lint_shellcheck() {
