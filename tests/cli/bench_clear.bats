@@ -1,3 +1,5 @@
+# bench clear from the command line: options, refusals, tables and results, limits and short pools.
+# shellcheck disable=SC2030,SC2031 # each test is a subshell; helpers set the variables
 load helpers
 
 # Short runs of few cases: what is tested is what is said and done, not how fast.
