@@ -37,7 +37,8 @@ int main(int argc, char **argv) {
 	}
 	char words[HC_SIZE_TEXT_MAX];
 	if (hc_size_format(size, words, sizeof(words)) == 0)
-		printf("two buffers of %s, library %u\n", words, hc_version());
+		printf("two buffers of %s, library %u.%u.%u\n", words, hc_version() / 1000000,
+		        hc_version() / 1000 % 1000, hc_version() % 1000);
 
 	char *buffer = malloc(size), *next = malloc(size);
 	if (!buffer || !next || size == 0) {

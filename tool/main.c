@@ -45,8 +45,8 @@ static void print_help(void) {
 	       "\n"
 	       "Sizes are digits with K, M, G, T or P behind them, powers of 1024: 2M, 1GiB, 2048kB.\n"
 	       "\n"
-	       "exit codes: 0 ok, 1 failed, 2 compared and slower, 3 got less than asked for,\n"
-	       "4 not available on this machine, 5 not comparable, 64 usage, 130 interrupted\n");
+	       "exit codes: 0 ok, 1 failed, 3 got less than asked for, 4 not available on this machine,\n"
+	       "64 usage, 130 interrupted\n");
 }
 
 static int run_verb(int argc, char **argv) {

@@ -104,7 +104,7 @@ static int no_such_node(const struct setting *s, int r) {
 	if (hc_root_read(s->root, NODES_FOLDER "/online", online, sizeof(online)) < 0)
 		return hc_fail(ENODEV, "there is no node %u", node);
 	online[strcspn(online, "\n")] = '\0';
-	return hc_fail(ENODEV, "there is no node %u: there are %s", node, online);
+	return hc_fail(ENODEV, "there is no node %u; online: %s", node, online);
 }
 
 static int read_pools(const struct setting *s, struct hc_pool *ret_machine, struct hc_node_pool *ret_node) {

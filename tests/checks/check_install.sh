@@ -57,6 +57,9 @@ for language in c cc; do
 	try "$compiler, static: runs" ./static
 done
 try "the manual of the command is there" test -n "$(find "$work/to" -path '*/man1/hugeclear.1' -size +0)"
+# A dash in a page's text was taken for one more name of it.
+try "manual pages are named after functions and commands" \
+	test -z "$(find "$work/to" -path '*/man?/*' ! -name '[a-z]*.[1-8]' -o -path '*/man?/*' -name '*[^a-z0-9_.-]*')"
 try "links of manual pages lead somewhere" test -z "$(find "$work/to" -xtype l)"
 
 echo "1..$nr"

@@ -36,7 +36,7 @@ load helpers
 	run_hc --help
 	expect_status 0
 	[ -z "$stderr" ]
-	for code in "0 ok" "1 failed" "2 compared" "3 got less" "4 not available" "5 not comparable" "64 usage" "130 interrupted"; do
+	for code in "0 ok" "1 failed" "3 got less" "4 not available" "64 usage" "130 interrupted"; do
 		expect_stdout "$code"
 	done
 	help=$stdout

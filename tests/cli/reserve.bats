@@ -224,7 +224,7 @@ await() {
 	two_nodes
 	run_hc reserve --root "$root" 2M=1030 2M@5=1
 	expect_status 4
-	expect_stderr "there is no node 5: there are 0-1"
+	expect_stderr "there is no node 5; online: 0-1"
 	[ "$(count $POOL_2M)" = 1024 ]
 	rm -rf "$root"
 	tree sysfs/no-hugepages-dir

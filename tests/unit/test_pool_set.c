@@ -444,7 +444,7 @@ static void test_sizes_and_nodes_that_are_not_there(void **state) {
 	assert_return(set(tree, 3 * MIB, -1, 0, 1, NO_OPTS), -EINVAL, "3 MiB");
 	assert_return(set(tree, 0, -1, 0, 1, NO_OPTS), -EINVAL, "0");
 	assert_return(set(tree, 2 * MIB, 2, 0, 1, NO_OPTS), -ENODEV, "node 2");
-	assert_detail_has("there is no node 2: there are 0-1");
+	assert_detail_has("there is no node 2; online: 0-1");
 	assert_return(set(tree, 2 * MIB, -2, 0, 1, NO_OPTS), -EINVAL, "node -2");
 	assert_return(set(tree, 2 * MIB, -1, 0, -1, NO_OPTS), -EINVAL, "-1");
 	assert_return(set(tree, 2 * MIB, -1, 1, -1025, NO_OPTS), -EINVAL, "1025 fewer");

@@ -58,7 +58,7 @@ static void choose_page(struct clear_bench *bench, struct bench_run *run, uint64
 		}
 	}
 	if (bench->page.backing == REGION_HUGETLB && bench->page.page_size) {
-		bench_note(run, "pages of %s: the largest with %s available (-p takes others)",
+		bench_note(run, "pages of %s: the largest with %s available (bench clear -p takes others)",
 		        hc_size_exact(bench->page.page_size).s, hc_size_rounded(least).s);
 		return;
 	}
