@@ -174,7 +174,7 @@ int crew_open(const struct hc_machine *machine, unsigned threads, const char *cp
 	hc_signals_block(&before);
 	for (unsigned i = 0; r == 0 && i < threads; i++) {
 		crew->members[i] = (struct member){
-		        .crew = crew, .number = i, .cpu = list ? list[i % (unsigned)nr_cpus] : -1};
+		        .crew = crew, .number = i, .cpu = nr_cpus > 0 ? list[i % (unsigned)nr_cpus] : -1};
 		int err = start(&crew->members[i]);
 		if (err && i == 0)
 			r = hc_fail_errno(err,
