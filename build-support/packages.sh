@@ -10,7 +10,8 @@ packages_for() { # PURPOSE...
 
 missing_packages() { # PACKAGE...
 	local installed package
-	installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p')
+	# It fails where it doesn't know one of them.
+	installed=$({ dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || :; } | sed -n 's/^installed //p')
 	for package; do
 		grep -qxF -e "$package" <<<"$installed" || printf '%s\n' "$package"
 	done
@@ -21,16 +22,18 @@ need_packages() { # PURPOSE...
 		printf 'dev: this is no Debian: whether all that %s needs is there (build-support/packages) is up to you\n' "$*" >&2
 		return
 	fi
-	local wanted missing
-	mapfile -t wanted < <(packages_for "$@")
-	mapfile -t missing < <(missing_packages "${wanted[@]}")
-	[ ${#missing[@]} -gt 0 ] || return 0
-	local install=(apt-get install -y --no-install-recommends "${missing[@]}")
+	local wanted missing install
+	wanted=$(packages_for "$@")
+	# shellcheck disable=SC2086 # names are words
+	missing=$(missing_packages $wanted)
+	[ -n "$missing" ] || return 0
+	# shellcheck disable=SC2206
+	install=(apt-get install -y --no-install-recommends $missing)
 	if [ "$(id -u)" != 0 ]; then
 		printf 'dev: packages are missing, and installing them needs root:\n\n    sudo %s\n\n' "${install[*]}" >&2
 		exit 1
 	fi
-	printf 'installing packages: %s\n' "${missing[*]}"
+	printf 'installing packages: %s\n' "${missing//$'\n'/ }"
 	export DEBIAN_FRONTEND=noninteractive
 	mkdir -p build
 	if ! { apt-get update && "${install[@]}"; } </dev/null >build/packages.log 2>&1; then

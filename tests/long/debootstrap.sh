@@ -16,6 +16,7 @@ logs=$(readlink -f "$1")
 if [ -z "${HC_BARE_ROOT:-}" ]; then
 	HC_BARE_ROOT=$(mktemp -d "${TMPDIR:-/var/tmp}/hugeclear-bare.XXXXXX")
 	export HC_BARE_ROOT
+	chmod 755 "$HC_BARE_ROOT"
 	trap 'rm -rf --one-file-system "$HC_BARE_ROOT"' EXIT
 	trap 'exit 130' INT TERM HUP
 	unshare --mount --propagation private "$0" "$logs"
