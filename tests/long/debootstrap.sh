@@ -12,15 +12,24 @@ if [ "$(id -u)" != 0 ]; then
 fi
 logs=$(readlink -f "$1")
 
-# Mounts live in a namespace of their own: they are gone with this script, whatever ends it.
+# Mounts live in a namespace of their own: they are gone with this script, whatever ends it. What
+# runs in there has pages to give back: it is told, and waited for, before the folder goes.
 if [ -z "${HC_BARE_ROOT:-}" ]; then
 	HC_BARE_ROOT=$(mktemp -d "${TMPDIR:-/var/tmp}/hugeclear-bare.XXXXXX")
 	export HC_BARE_ROOT
 	chmod 755 "$HC_BARE_ROOT"
 	trap 'rm -rf --one-file-system "$HC_BARE_ROOT"' EXIT
-	trap 'exit 130' INT TERM HUP
-	unshare --mount --propagation private "$0" "$logs"
-	exit
+	set -m
+	unshare --mount --propagation private "$0" "$logs" &
+	inner=$!
+	set +m
+	trap 'kill -TERM -- -$inner 2>/dev/null || :' INT TERM HUP
+	while :; do
+		status=0
+		wait $inner || status=$?
+		kill -0 -- -$inner 2>/dev/null || exit $status
+		sleep 0.2
+	done
 fi
 
 root=$HC_BARE_ROOT
@@ -48,6 +57,8 @@ mirror() {
 }
 
 bare_debian() {
+	# A mount point, as / is elsewhere: tests change how its mounts spread.
+	mount --bind "$root" "$root"
 	debootstrap --variant=minbase bookworm "$root" "$(mirror)"
 	# Proxies and the like of this machine; its other sources stay out.
 	cp -r /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/"
@@ -57,7 +68,8 @@ bare_debian() {
 	mount -t proc proc "$root/proc"
 	mount --rbind /sys "$root/sys"
 	mount --rbind /dev "$root/dev"
-	mount -t tmpfs tmpfs "$root/run"
+	# Locks of the machine, and notes of what to put back on it.
+	mount --bind /run "$root/run"
 	chroot "$root" useradd --create-home someone
 }
 
