@@ -39,20 +39,21 @@ build_step() { # BUILD
 	step "$1" configure configure "$1" && step "$1" compile compile "$1"
 }
 
-# Runs suites of a build. A suite that runs nothing, and a program that dies, count as failed.
+# Runs suites of a build, $rounds times where that is set. A suite that runs nothing, and a program that
+# dies, count as failed.
 suites() { # BUILD SUITE...
 	local build=$1 suite
 	shift
 	for suite; do
-		local name="$build.$suite" began=$SECONDS run=()
+		local name="${rounds:+long.}$build.$suite" began=$SECONDS run=()
 		# These have a use for huge pages.
 		case $suite in integration | cli) run=(run_with_pages) ;; esac
 		rm -f "build/$build/meson-logs/$name.json"
 		begin "$name"
 		# Sanitizers of this age don't know how far newer kernels spread addresses.
 		"${run[@]}" setarch -R meson test -C "build/$build" --no-rebuild --print-errorlogs \
-			--suite "$suite" --logbase "$name" </dev/null >"$results/$name.log" 2>&1 || :
-		printf '%-8s %-14s (%d s) ' "$build" "$suite" $((SECONDS - began))
+			--suite "$suite" --repeat "${rounds:-1}" --logbase "$name" </dev/null >"$results/$name.log" 2>&1 || :
+		printf '%-8s %-14s (%d s) ' "${rounds:+long }$build" "$suite" $((SECONDS - began))
 		build-support/tally.py log "$results/all" "$name" "build/$build/meson-logs/$name.json" || :
 	done
 }
@@ -98,7 +99,10 @@ short_tier() {
 
 # What takes too long for every change.
 long_tier() {
-	HC_FUZZ_SECONDS=${HC_FUZZ_SECONDS:-60} suites asan fuzz
+	rounds=1 HC_FUZZ_SECONDS=${HC_FUZZ_SECONDS:-60} suites asan fuzz
+	# What goes wrong only sometimes: threads, and processes that change the same pools.
+	rounds=${HC_ROUNDS:-20} suites tsan unit integration
+	rounds=${HC_ROUNDS:-20} suites gcc integration
 	tap_program long pages_given_back tests/long/check_pages_given_back.py
 	tap_program long bare_debian tests/long/debootstrap.sh "$results"
 }
