@@ -22,7 +22,7 @@ static struct {
 	char log[LOG_MAX]; /* "s0" sample, "c0" check of case 0 ... */
 	uint64_t ns_a_repeat;
 	unsigned samples;
-	unsigned interrupt_at, fail_at; /* sample numbers; 0: never */
+	unsigned interrupt_at, fail_at, late_at; /* sample numbers; 0: never */
 	int opened, closed;
 	unsigned long long option;
 } fake;
@@ -68,7 +68,7 @@ static int sample(void *state, size_t i, uint64_t repeats, struct bench_sample *
 		raise(SIGTERM);
 	if (fake.samples == fake.fail_at)
 		return hc_fail(EIO, "the sample broke");
-	ret_sample->ns = fake.ns_a_repeat * repeats;
+	ret_sample->ns = fake.ns_a_repeat * repeats + (fake.samples == fake.late_at ? 5000000 : 0);
 	ret_sample->values[0] = (double)i + 1;
 	ret_sample->values[1] = i == 0 ? 0.5 : NAN;
 	return 0;
@@ -113,7 +113,7 @@ static char *folder;
 static int begin(void **state) {
 	(void)state;
 	memset(&fake, 0, sizeof(fake));
-	fake.ns_a_repeat = 5000000;
+	fake.ns_a_repeat = 100000000;
 	folder = temp_folder();
 	return 0;
 }
@@ -231,6 +231,21 @@ static void test_BN_14_short_work_is_repeated_in_one_sample(void **state) {
 	json_decref(document);
 }
 
+/* A thread that lost its CPU for 5 ms once, at any time of the calibration: 0.5 us of work looked like long work. */
+static void test_BN_02_a_late_sample_is_no_long_work(void **state) {
+	(void)state;
+	for (fake.late_at = 1; fake.late_at <= 6; fake.late_at++) {
+		fake.ns_a_repeat = 500;
+		fake.samples = 0;
+		assert_int_equal(run("-l 1"), 0);
+		json_t *document = read_results(), *one = json_array_get(json_object_get(document, "runs"), 0);
+		/* 1 ms of it. */
+		assert_true(json_integer_value(json_object_get(json_object_get(one, "got"), "repeats")) >= 2000);
+		json_decref(document);
+	}
+	fake.late_at = 0;
+}
+
 static void test_BN_02_work_that_takes_no_time_ends_and_is_flagged(void **state) {
 	(void)state;
 	fake.ns_a_repeat = 0;
@@ -280,6 +295,7 @@ int main(void) {
 	        cmocka_unit_test_setup_teardown(test_warm_up_then_every_case_once_a_loop_in_changing_order, begin, end),
 	        cmocka_unit_test_setup_teardown(test_results_hold_loops_and_the_cold_one_apart, begin, end),
 	        cmocka_unit_test_setup_teardown(test_BN_14_short_work_is_repeated_in_one_sample, begin, end),
+	        cmocka_unit_test_setup_teardown(test_BN_02_a_late_sample_is_no_long_work, begin, end),
 	        cmocka_unit_test_setup_teardown(test_BN_02_work_that_takes_no_time_ends_and_is_flagged, begin, end),
 	        cmocka_unit_test_setup_teardown(test_a_failure_writes_nothing, begin, end),
 	        cmocka_unit_test_setup_teardown(test_usage_errors_touch_nothing, begin, end),
