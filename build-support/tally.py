@@ -18,7 +18,7 @@ import pathlib
 import re
 import sys
 
-TAP_LINE = re.compile(r"(?P<not>not )?ok\b\s*(?P<number>\d+)?\s*-?\s*(?P<title>[^#]*?)\s*"
+TAP_LINE = re.compile(r"(?P<not>not )?ok\b\s*(?P<number>\d+)?\s*(?:- )?\s*(?P<title>[^#]*?)\s*"
                       r"(?:#\s*(?P<directive>SKIP|TODO)\S*\s*(?P<reason>.*))?$", re.IGNORECASE)
 PLAN = re.compile(r"1\.\.(?P<count>\d+)(?:\s*#\s*SKIP\S*\s*(?P<reason>.*))?$", re.IGNORECASE)
 

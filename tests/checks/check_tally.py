@@ -51,6 +51,8 @@ def main():
 
     same("each line of TAP is one test", statuses("FAIL", 1, "1..3\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP why\n"),
          ["passed", "failed", "skipped"])
+    same("a title may start with a dash", tally.test_results("name", "OK", 0, "1..2\nok 1 -o FILE\nok 2 - b\n"),
+         [("passed", "name: -o FILE", ""), ("passed", "name: b", "")])
     same("several plans in one program add up", statuses("OK", 0, "1..1\nok 1 - a\n1..1\nok 1 - b\n"), ["passed"] * 2)
     same("a program that dies half-way fails besides", statuses("ERROR", -11, "1..3\nok 1 - a\n"), ["passed", "failed"])
     same("a program that dies at its end fails besides", statuses("ERROR", 1, "1..1\nok 1 - a\n"),
