@@ -23,6 +23,7 @@ int hc_verb_status(int argc, char **argv);
 int hc_verb_reserve(int argc, char **argv);
 int hc_verb_tune(int argc, char **argv);
 int hc_verb_bench(int argc, char **argv);
+int hc_verb_init(int argc, char **argv);
 
 /* ---- Messages ------------------------------------------------------------ */
 

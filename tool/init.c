@@ -1,0 +1,275 @@
+/*
+ * `hugeclear init`: the first process of a virtual machine. Mounts what the other verbs read, runs
+ * what the kernel's command line says, prints the results between markers on the console, and
+ * powers off.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/klog.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <hugeclear/hugeclear.h>
+
+#include "cli.h"
+#include "init_words.h"
+
+#define VERB "init"
+#define CMDLINE_MAX 65536
+/* syslog(2): messages of the kernel of less than this urgency don't get between the results. */
+#define SYSLOG_ACTION_CONSOLE_LEVEL 8
+#define CONSOLE_EMERGENCIES 1
+/* How long what is told to end has before it is killed. */
+#define GRACE_SECONDS 2
+
+/* ---- The machine --------------------------------------------------------- */
+
+/* True where something is mounted there, also before /proc is. pre: path has one more component than its parent */
+static bool is_mount(const char *path, const char *parent) {
+	struct stat here, above;
+	return stat(path, &here) == 0 && stat(parent, &above) == 0 && here.st_dev != above.st_dev;
+}
+
+static void mount_all(void) {
+	static const struct {
+		const char *type, *path, *parent;
+		unsigned long flags;
+	} mounts[] = {
+	        {"proc", "/proc", "/", MS_NOSUID | MS_NODEV | MS_NOEXEC},
+	        {"sysfs", "/sys", "/", MS_NOSUID | MS_NODEV | MS_NOEXEC},
+	        {"devtmpfs", "/dev", "/", MS_NOSUID},
+	        {"tmpfs", "/run", "/", MS_NOSUID | MS_NODEV},
+	        {"tmpfs", "/tmp", "/", MS_NOSUID | MS_NODEV},
+	        {"cgroup2", "/sys/fs/cgroup", "/sys/fs", MS_NOSUID | MS_NODEV | MS_NOEXEC},
+	};
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts); i++) {
+		if (is_mount(mounts[i].path, mounts[i].parent))
+			continue;
+		mkdir(mounts[i].path, 0755);
+		if (mount(mounts[i].type, mounts[i].path, mounts[i].type, mounts[i].flags, NULL) < 0)
+			cli_warn(VERB, "%s can't be mounted: %s", mounts[i].path, strerror(errno));
+	}
+}
+
+/* The kernel gives its console where the initramfs has /dev/console; else it is there now. */
+static void open_console(void) {
+	int fd = open("/dev/console", O_RDWR | O_NOCTTY);
+	if (fd < 0)
+		return;
+	for (int i = 0; i <= 2; i++)
+		if (fcntl(i, F_GETFD) < 0)
+			dup2(fd, i);
+	if (fd > 2)
+		close(fd);
+}
+
+static int read_plan(struct init_plan **ret_plan) {
+	static char line[CMDLINE_MAX];
+	int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+	int err = errno;
+	if (fd >= 0)
+		close(fd);
+	if (len < 0) {
+		cli_error(VERB, "/proc/cmdline: %s", strerror(err));
+		return HC_EXIT_FAILED;
+	}
+	line[len] = '\0';
+	int r = init_plan_read(line, ret_plan);
+	return r < 0 ? cli_fail(VERB, r) : 0;
+}
+
+/*
+ * In a pid namespace this ends the namespace alone (pid_namespaces(7)). Doesn't return where it
+ * succeeds.
+ */
+static int power_off(void) {
+	fflush(NULL);
+	sync();
+	reboot(RB_POWER_OFF);
+	cli_error(VERB, "the machine can't be powered off: %s", strerror(errno));
+	return HC_EXIT_FAILED;
+}
+
+/* ---- Commands ------------------------------------------------------------ */
+
+static double seconds_now(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/*
+ * Waits for a child, and reaps what else ends: a first process inherits the orphans. pre: SIGCHLD is
+ * blocked. False when it is still there at the end of time.
+ */
+static bool wait_until(pid_t pid, double end, int *ret_status) {
+	sigset_t child;
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	for (;;) {
+		int status;
+		pid_t ended;
+		while ((ended = waitpid(-1, &status, WNOHANG)) > 0)
+			if (ended == pid) {
+				*ret_status = status;
+				return true;
+			}
+		double left = end - seconds_now();
+		if (left <= 0)
+			return false;
+		struct timespec wait = {.tv_sec = (time_t)left, .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};
+		sigtimedwait(&child, NULL, &wait);
+	}
+}
+
+/* A group of its own, so that all of it can be ended. 0 or an errno. */
+static int start(char **argv, pid_t *ret_pid) {
+	posix_spawnattr_t attr;
+	sigset_t none;
+	int err = posix_spawnattr_init(&attr);
+	if (err != 0)
+		return err;
+	sigemptyset(&none);
+	posix_spawnattr_setpgroup(&attr, 0);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+	err = posix_spawn(ret_pid, argv[0], NULL, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	return err;
+}
+
+/* An exit code as a shell gives it: 126 and 127 for what can't be started, 128 and the number for a signal. */
+static int run(char **argv, uint64_t seconds) {
+	pid_t pid;
+	int status = 0, err = start(argv, &pid);
+	if (err != 0) {
+		cli_error(VERB, "%s: %s", argv[0], strerror(err));
+		return err == ENOENT ? 127 : 126;
+	}
+	if (!wait_until(pid, seconds_now() + (double)seconds, &status)) {
+		cli_error(VERB, "still there after %llu s, and ended: hugeclear.timeout=SECONDS gives more",
+		        (unsigned long long)seconds);
+		kill(-pid, SIGTERM);
+		if (!wait_until(pid, seconds_now() + GRACE_SECONDS, &status)) {
+			kill(-pid, SIGKILL);
+			while (!wait_until(pid, seconds_now() + GRACE_SECONDS, &status))
+				;
+		}
+	}
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static bool has_output(char *const *words) {
+	for (; *words; words++)
+		if (strncmp(*words, "-o", 2) == 0 || strncmp(*words, "--output", 8) == 0)
+			return true;
+	return false;
+}
+
+static void print_file(const char *path) {
+	char buffer[4096];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+	while (fd >= 0 && (n = read(fd, buffer, sizeof(buffer))) > 0)
+		fwrite(buffer, 1, (size_t)n, stdout);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Verbs are run by this program; a word with a slash is another one. Benches have their results written, too. */
+static void run_command(const struct init_plan *plan, unsigned i, char *self) {
+	char *const *words = plan->commands[i].words;
+	char results[64], output[] = "-o", *argv[INIT_WORDS_MAX + 5];
+	size_t n = 0;
+	if (!strchr(words[0], '/'))
+		argv[n++] = self;
+	for (size_t k = 0; words[k]; k++)
+		argv[n++] = words[k];
+	snprintf(results, sizeof(results), "/run/hugeclear-results.%u.json", i + 1);
+	bool own_results = strcmp(words[0], "bench") == 0 && words[1] && !has_output(words);
+	if (own_results) {
+		argv[n++] = output;
+		argv[n++] = results;
+	}
+	argv[n] = NULL;
+
+	printf("-----BEGIN HUGECLEAR COMMAND %u-----\n", i + 1);
+	fflush(stdout);
+	int code = run(argv, plan->seconds);
+	if (own_results && access(results, F_OK) == 0) {
+		printf("-----BEGIN HUGECLEAR RESULTS %u-----\n", i + 1);
+		print_file(results);
+		printf("-----END HUGECLEAR RESULTS %u-----\n", i + 1);
+		unlink(results);
+	}
+	printf("-----END HUGECLEAR COMMAND %u: exit code %d-----\n", i + 1, code);
+	fflush(stdout);
+}
+
+/* ---- The verb ------------------------------------------------------------ */
+
+static void print_help(void) {
+	printf("usage: hugeclear init\n\n"
+	       "The first process of a virtual machine (rdinit=/hugeclear, -- init): mounts /proc, /sys, /dev,\n"
+	       "/run, /tmp and the control groups where nothing is mounted, runs the commands of the kernel's\n"
+	       "command line one after another, and powers off.\n\n"
+	       "  hugeclear.run=\"VERB [ARG]...\"   a command; once for each. With a slash: another program\n"
+	       "  hugeclear.timeout=SECONDS       after which a command is ended (600)\n\n"
+	       "Each prints between -----BEGIN HUGECLEAR COMMAND N----- and -----END HUGECLEAR COMMAND N: exit\n"
+	       "code C-----; a bench its results before the end, between markers that say RESULTS.\n\n"
+	       "  -h, --help            this text\n");
+}
+
+static int boot(void) {
+	mount_all();
+	open_console();
+	klogctl(SYSLOG_ACTION_CONSOLE_LEVEL, NULL, CONSOLE_EMERGENCIES);
+	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/", 0);
+
+	sigset_t child;
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+
+	static char self[] = "/proc/self/exe";
+	struct init_plan *plan = NULL;
+	int code = read_plan(&plan);
+	if (code == 0 && plan->nr_commands == 0)
+		cli_warn(VERB, "nothing to do: the kernel's command line has no hugeclear.run=\"...\"");
+	for (unsigned i = 0; code == 0 && i < plan->nr_commands; i++)
+		run_command(plan, i, self);
+	init_plan_free(plan);
+	return power_off();
+}
+
+int hc_verb_init(int argc, char **argv) {
+	static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
+	int c;
+	optind = 0;
+	while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		if (c != 'h')
+			return cli_bad_option(VERB, c, argv, options);
+		print_help();
+		return 0;
+	}
+	int code = cli_no_arguments(VERB, argc, argv);
+	if (code)
+		return code;
+	if (getpid() != 1)
+		return cli_usage(VERB,
+		        "this is process %d: init is for the first process of a virtual machine, and powers it off",
+		        (int)getpid());
+	return boot();
+}
