@@ -87,7 +87,7 @@ lint_beside() {
 
 short_tier() {
 	start_lint_beside
-	build_step gcc && suites gcc unit integration cli checks isa
+	build_step gcc && suites gcc unit integration cli checks isa vm
 	build_step clang && suites clang unit isa
 	build_step asan && suites asan unit integration cli fuzz
 	build_step tsan && suites tsan unit integration
@@ -111,6 +111,7 @@ run_tests() { # LONG
 	need_packages build test lint arm64
 	[ "$1" = 0 ] || need_packages long
 	start_results test
+	fetch_kernel
 	build_step release && recover_pages
 	short_tier || :
 	[ "$1" = 0 ] || long_tier || :

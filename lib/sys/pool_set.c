@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/opts.h"
 #include "base/size.h"
+#include "sys/idset.h"
 #include "sys/meminfo.h"
 #include "sys/page_sizes.h"
 #include "sys/pool_lock.h"
@@ -223,7 +224,25 @@ static void tell_nodes(const struct setting *s, const struct node_counts *before
 
 /* ---- Checks ---------------------------------------------------------------- */
 
+/* 0 as well where the kernel doesn't tell. */
+static int check_node_has_memory(const struct setting *s) {
+	char text[4096];
+	struct hc_idset *with_memory = NULL;
+	int r = 0;
+	if (s->request.node < 0 || hc_root_read(s->root, NODES_FOLDER "/has_memory", text, sizeof(text)) < 0 ||
+	        hc_idset_parse(text, &with_memory) < 0)
+		return 0;
+	if (!hc_idset_has(with_memory, (unsigned)s->request.node))
+		r = hc_fail(ENODEV, "node %d has no memory; nodes with memory: %s", s->request.node,
+		        hc_idset_text(with_memory));
+	hc_idset_free(with_memory);
+	return r;
+}
+
 static int check_raise(const struct setting *s, const struct counts *counts) {
+	int r = check_node_has_memory(s);
+	if (r < 0)
+		return r;
 	struct hc_meminfo meminfo;
 	hc_meminfo_read(s->root, NULL, &meminfo);
 	uint64_t total = meminfo.total, available = meminfo.available;

@@ -66,6 +66,17 @@ await() {
 	return 1
 }
 
+@test "NM-03 a node without memory is refused, with those that have some" {
+	tree numa/threadripper-nps4-memoryless
+	mkdir "$root/run"
+	run_hc reserve --root "$root" --force 2M@0=+1
+	expect_status 4
+	expect_stderr "node 0 has no memory; nodes with memory: 1-2"
+	[ "$(count sys/devices/system/node/node0/hugepages/hugepages-2048kB)" = 0 ]
+	run_hc reserve --root "$root" 2M@0=0
+	expect_status 0
+}
+
 @test "absolute, by difference, by node, by size" {
 	two_nodes
 	run_hc reserve --root "$root" 2M=1536

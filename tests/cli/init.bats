@@ -1,0 +1,70 @@
+load helpers
+
+# boot WORD...: hugeclear as the first process of a pid namespace of its own, with WORDS as the
+# kernel's command line. Powering off ends the namespace alone: unshare sees SIGINT.
+boot() {
+	need_root
+	printf '%s ' "$@" >"$BATS_TEST_TMPDIR/cmdline"
+	status=0
+	# shellcheck disable=SC2016 # for the inner shell
+	unshare --pid --fork --mount --propagation private sh -c '
+		mount -t proc proc /proc && mount --bind "$1" /proc/cmdline && exec "$2" init' \
+		sh "$BATS_TEST_TMPDIR/cmdline" "$HC" >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" </dev/null || status=$?
+	stdout=$(cat "$BATS_TEST_TMPDIR/stdout")
+	stderr=$(cat "$BATS_TEST_TMPDIR/stderr")
+	[ "$status" = 130 ] || seen
+}
+
+@test "init is refused to all but a first process" {
+	run_hc init
+	expect_status 64
+	expect_stderr "init is for the first process of a virtual machine"
+}
+
+@test "init runs commands in order, between markers, with their exit codes" {
+	boot 'hugeclear.run="status --json"' hugeclear.run=nonesuch quiet 'hugeclear.run="/bin/sh -c '"'exit 7'"'"'
+	[[ "$stdout" == "-----BEGIN HUGECLEAR COMMAND 1-----"* ]] || seen
+	expect_stdout "-----END HUGECLEAR COMMAND 1: exit code 0-----
+-----BEGIN HUGECLEAR COMMAND 2-----
+-----END HUGECLEAR COMMAND 2: exit code 64-----
+-----BEGIN HUGECLEAR COMMAND 3-----
+-----END HUGECLEAR COMMAND 3: exit code 7-----"
+	sed -n '/COMMAND 1/,/END.*COMMAND 1/p' <<<"$stdout" | sed '1d;$d' | jq -e '.schema == "hugeclear-status/1"'
+	expect_stderr "there is no verb 'nonesuch'"
+}
+
+@test "init prints the results of a bench between markers of their own" {
+	boot 'hugeclear.run="bench clear -s 64K -p base -e 64K -f default -l 2"'
+	expect_stdout "-----END HUGECLEAR COMMAND 1: exit code 0-----"
+	sed -n '/BEGIN.*RESULTS 1/,/END.*RESULTS 1/p' <<<"$stdout" | sed '1d;$d' |
+		jq -e '.schema == "hugeclear-results/1" and (.runs[0].samples | length) == 2'
+	[ ! -e /run/hugeclear-results.1.json ]
+}
+
+@test "init ends what takes too long, and all that it started, and goes on" {
+	boot hugeclear.timeout=1 'hugeclear.run="/bin/sh -c '"'trap : TERM; sleep 60 & sleep 60; sleep 60'"'"' hugeclear.run=--version
+	expect_stderr "still there after 1 s, and ended: hugeclear.timeout=SECONDS gives more"
+	expect_stdout "-----END HUGECLEAR COMMAND 1: exit code 137-----"
+	expect_stdout "-----END HUGECLEAR COMMAND 2: exit code 0-----"
+}
+
+@test "init says which signal ended a command, and which command couldn't be started" {
+	boot 'hugeclear.run="/bin/sh -c '"'kill -SEGV \$\$'"'"' hugeclear.run=/nonesuch hugeclear.run=/etc/passwd
+	expect_stdout "COMMAND 1: exit code 139"
+	expect_stdout "COMMAND 2: exit code 127"
+	expect_stdout "COMMAND 3: exit code 126"
+	expect_stderr "/nonesuch: No such file or directory"
+}
+
+@test "init powers off where the command line can't be read, and says what is wrong" {
+	boot hugeclear.run=status hugeclear.timeout=0
+	expect_stderr "hugeclear.timeout=0: seconds are wanted, 1 to 86400"
+	boot quiet
+	expect_stderr "nothing to do: the kernel's command line has no hugeclear.run"
+}
+
+@test "init mounts nothing over what is mounted" {
+	boot 'hugeclear.run="/bin/cat /proc/mounts"'
+	[ "$(grep -c ' /sys ' <<<"$stdout")" -le 1 ] || seen
+	[ "$(grep -c ' /dev ' <<<"$stdout")" -le 1 ] || seen
+}
