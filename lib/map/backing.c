@@ -23,7 +23,11 @@
 #define PROT (PROT_READ | PROT_WRITE)
 
 static int fail_mapping(const struct hc_root *root, const struct hc_map *map, int err) {
-	struct hc_want want = {.page_size = map->state.page_size, .bytes = map->length};
+	struct hc_want want = {
+	        .page_size = map->state.page_size,
+	        .bytes = map->length,
+	        .nodes = map->placement == HC_PLACE_BIND ? map->nodes : NULL,
+	};
 	bool hugetlb = map->state.kind == HC_PAGES_HUGETLB;
 	switch (err) {
 	case ENOMEM:
@@ -230,6 +234,7 @@ int hc_backing_check_demand(const struct hc_root *root, const struct hc_map *map
 	        .page_size = map->state.page_size,
 	        .bytes = map->length,
 	        .nodes = map->placement == HC_PLACE_BIND ? map->nodes : NULL,
+	        .is_reserved = true,
 	};
 	return hc_shortage_foreseen(root, &want);
 }

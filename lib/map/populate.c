@@ -119,6 +119,7 @@ static int fail_step(const struct populating *populating, uint64_t offset, size_
 	        .page_size = map->state.page_size,
 	        .bytes = map->length,
 	        .nodes = map->placement == HC_PLACE_BIND ? map->nodes : NULL,
+	        .is_reserved = !(map->flags & HC_MAP_NORESERVE),
 	};
 	/* What came of this step, the kernel doesn't say; it's there to be counted. */
 	uint64_t came = atomic_load_explicit(&populating->done, memory_order_relaxed);

@@ -101,23 +101,33 @@ static int cgroup_limit(const struct hc_root *root, const struct hc_want *want, 
 	if (r < 0)
 		return r;
 	if (limit.bytes_left < need && (limit.is_reservation || !reservations_only))
-		r = hc_fail(ENOMEM, "%s%s, but the cgroup %s limit leaves %s: %s", wanted(want).s, came,
-		        limit.is_reservation ? "reservation" : "fault", hc_size_exact(limit.bytes_left).s, limit.file);
+		r = hc_fail(ENOMEM,
+		        "%s%s, but the cgroup %s limit %s leaves %s: raise it, or run outside of that cgroup (more "
+		        "pages "
+		        "in the pool don't help)",
+		        wanted(want).s, came, limit.is_reservation ? "reservation" : "fault", limit.file,
+		        hc_size_exact(limit.bytes_left).s);
 	free(limit.file);
 	return r;
 }
 
 /* ---- Pools ----------------------------------------------------------------- */
 
-/* Pages that a new map can have, with the surplus ones that the kernel would add; false where unknown. */
-static bool pool_room(const struct hc_pool *pool, uint64_t *ret_pages) {
-	if (pool->available == HC_UNKNOWN)
+/* Reserved pages that aren't this mapping's own, of which need haven't come. */
+static uint64_t reserved_by_others(const struct hc_pool *pool, const struct hc_want *want, uint64_t need) {
+	uint64_t own = want->is_reserved ? need : 0;
+	return pool->reserved == HC_UNKNOWN || pool->reserved < own ? 0 : pool->reserved - own;
+}
+
+/* Pages that the mapping can have, with the surplus ones that the kernel would add; false where unknown. */
+static bool pool_room(const struct hc_pool *pool, uint64_t by_others, uint64_t *ret_pages) {
+	if (pool->free == HC_UNKNOWN || pool->reserved == HC_UNKNOWN)
 		return false;
 	uint64_t more = pool->overcommit != HC_UNKNOWN && pool->surplus != HC_UNKNOWN &&
 	                                pool->overcommit > pool->surplus
 	                        ? pool->overcommit - pool->surplus
 	                        : 0;
-	return hc_add_ok(pool->available, more, ret_pages);
+	return hc_add_ok(pool->free > by_others ? pool->free - by_others : 0, more, ret_pages);
 }
 
 static int pool_short(const struct hc_root *root, const struct hc_want *want, uint64_t need, const char *came) {
@@ -126,7 +136,8 @@ static int pool_short(const struct hc_root *root, const struct hc_want *want, ui
 	int r = hc_pool_read(root, want->page_size, NULL, &pool);
 	if (r == -ENOMEM)
 		return r;
-	if (r < 0 || !pool_room(&pool, &room) || room >= need)
+	uint64_t by_others = r < 0 ? 0 : reserved_by_others(&pool, want, need);
+	if (r < 0 || !pool_room(&pool, by_others, &room) || room >= need)
 		return 0;
 	struct hc_meminfo meminfo;
 	hc_meminfo_read(root, NULL, &meminfo);
@@ -137,14 +148,14 @@ static int pool_short(const struct hc_root *root, const struct hc_want *want, ui
 	        "%s%s, %" PRIu64 " available (%" PRIu64 " free, %" PRIu64
 	        " of them reserved by others): `hugeclear reserve "
 	        "%s=+%" PRIu64 "`",
-	        wanted(want).s, came, room, pool.free, pool.reserved, hc_size_arg(want->page_size).s, need - room);
+	        wanted(want).s, came, room, pool.free, by_others, hc_size_arg(want->page_size).s, need - room);
 }
 
 /* ---- Nodes ----------------------------------------------------------------- */
 
 struct node_room {
 	uint64_t free;    /* on the nodes wanted */
-	char others[192]; /* "node 0 has 1024" */
+	char beside[320]; /* "node 0 has 1024", in the order of nodes */
 	bool known;
 	unsigned emptiest; /* of the nodes wanted */
 };
@@ -166,13 +177,11 @@ static void read_node_room(const struct hc_root *root, const struct hc_want *wan
 				least = pool.free;
 				room->emptiest = node;
 			}
-		} else if (pool.free > 0 && used + 48 < sizeof(room->others)) {
-			used += (size_t)snprintf(room->others + used, sizeof(room->others) - used,
-			        "%snode %u has %" PRIu64, used ? ", " : " (", node, pool.free);
+		} else if (pool.free > 0 && used + 48 < sizeof(room->beside)) {
+			used += (size_t)snprintf(room->beside + used, sizeof(room->beside) - used,
+			        ", node %u has %" PRIu64, node, pool.free);
 		}
 	}
-	if (used)
-		snprintf(room->others + used, sizeof(room->others) - used, ")");
 }
 
 /* pre: want->nodes */
@@ -183,13 +192,20 @@ static int nodes_short(const struct hc_root *root, const struct hc_want *want, u
 		return 0;
 	/* Surplus pages may still come: only where there may be none is it the pool that says no. */
 	struct hc_pool pool;
-	if (hc_pool_read(root, want->page_size, NULL, &pool) == 0 && pool.overcommit != HC_UNKNOWN &&
-	        pool.surplus != HC_UNKNOWN && pool.overcommit > pool.surplus && came[0] == '\0')
+	bool pool_known = hc_pool_read(root, want->page_size, NULL, &pool) == 0;
+	if (pool_known && pool.overcommit != HC_UNKNOWN && pool.surplus != HC_UNKNOWN &&
+	        pool.overcommit > pool.surplus && came[0] == '\0')
 		return 0;
-	return hc_fail(ENOMEM, "%s on node%s %s%s, %s %" PRIu64 " free%s: `hugeclear reserve %s@%u=+%" PRIu64 "`",
-	        wanted(want).s, hc_idset_count(want->nodes) > 1 ? "s" : "", hc_idset_text(want->nodes), came,
-	        hc_idset_count(want->nodes) > 1 ? "which have" : "which has", room.free, room.others,
-	        hc_size_arg(want->page_size).s, room.emptiest, need - room.free);
+	/* Pages that others reserved may have to come from there: with so many more there is enough for all. */
+	uint64_t by_others = pool_known ? reserved_by_others(&pool, want, need) : 0;
+	bool several = hc_idset_count(want->nodes) > 1;
+	return hc_fail(ENOMEM,
+	        "%s on node%s %s%s, which %s %" PRIu64 " free (%" PRIu64
+	        " reserved by others machine-wide; the kernel doesn't say on which node%s): `hugeclear reserve "
+	        "%s@%u=+%" PRIu64 "`",
+	        wanted(want).s, several ? "s" : "", hc_idset_text(want->nodes), came, several ? "have" : "has",
+	        room.free, by_others, room.beside, hc_size_arg(want->page_size).s, room.emptiest,
+	        need - room.free + by_others);
 }
 
 /* ---- What the callers ask ---------------------------------------------------- */
@@ -200,6 +216,8 @@ int hc_shortage_of_mapping(const struct hc_root *root, const struct hc_want *wan
 	/* A reservation limit is asked for before the pool: more pages would not help. */
 	if (r == 0)
 		r = cgroup_limit(root, want, want->bytes, true, "");
+	if (r == 0 && want->nodes)
+		r = nodes_short(root, want, pages, "");
 	if (r == 0)
 		r = pool_short(root, want, pages, "");
 	if (r == 0)

@@ -15,6 +15,7 @@
 struct hc_want {
 	uint64_t page_size, bytes;    /* whole pages */
 	const struct hc_idset *nodes; /* that the pages have to be on; NULL: any */
+	bool is_reserved;             /* by a mapping that is there: what hasn't come is among the reserved ones */
 };
 
 /* After mmap failed with ENOMEM for want of pages of a pool: -ENOMEM. private: counted against RLIMIT_DATA. */
