@@ -9,7 +9,7 @@
 #include "base/size.h"
 #include "bench/bench_clear.h"
 #include "bench/harness.h"
-#include "bench/region.h"
+#include "bench/room.h"
 #include "cli.h"
 
 static const struct bench *const benchmarks[] = {&bench_clear};
@@ -112,7 +112,8 @@ static int run_pages(struct bench_session *session, const struct suite *asked, c
 	const struct hc_pool *pool;
 	bool any = false;
 	for (unsigned i = 0; code == 0 && (pool = hc_machine_pool(machine, i)); i++) {
-		if (region_room(machine, REGION_HUGETLB, pool->page_size, -1) >= asked->bytes) {
+		const struct room_page page = {.kind = HC_PAGES_HUGETLB, .page_size = pool->page_size};
+		if (room_of(machine, &page, -1) >= asked->bytes) {
 			any = true;
 			code = run_once(session, asked, part, hc_size_arg(pool->page_size).s);
 		}

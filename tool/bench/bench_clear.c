@@ -63,7 +63,7 @@ static void destroy(void *state) {
 	struct clear_bench *bench = state;
 	if (!bench)
 		return;
-	region_unmap(bench->region);
+	resident_free(bench->memory);
 	crew_close(bench->crew);
 	free(bench->works);
 	free(bench);
@@ -180,17 +180,6 @@ static int read_functions(struct clear_bench *bench, const char *verb, const cha
 	return cli_list(verb, "--function", text, add_function_named, &list);
 }
 
-static int read_page(struct clear_bench *bench, const char *verb, const char *text) {
-	bench->page = (struct clear_page){.given = true, .backing = REGION_HUGETLB};
-	if (strcmp(text, "thp") == 0)
-		bench->page.backing = REGION_THP;
-	else if (strcmp(text, "base") == 0)
-		bench->page.backing = REGION_BASE;
-	else
-		return cli_size(verb, "--page", text, &bench->page.page_size);
-	return 0;
-}
-
 static int option(void *state, const char *verb, int c, const char *value) {
 	static const char *const intents[] = {"soon", "later", NULL}, *const thens[] = {"none", "read", "write", NULL};
 	struct clear_bench *bench = state;
@@ -200,7 +189,7 @@ static int option(void *state, const char *verb, int c, const char *value) {
 	case 's':
 		return cli_size(verb, "--size", value, &bench->size);
 	case 'p':
-		return read_page(bench, verb, value);
+		return room_read_page(verb, value, &bench->page);
 	case 'f':
 		return read_functions(bench, verb, value);
 	case 'e':
@@ -282,10 +271,10 @@ static const char *intent_name(enum hc_intent intent) {
 /* What defines the work; what is at its default is left out. */
 static json_t *params_of(const struct clear_bench *bench, const struct clear_work *work) {
 	static const char *const thens[] = {"none", "read", "write"};
-	const struct region *region = bench->region;
+	const struct resident *memory = bench->memory;
 	bool kernel = work->kind == CLEAR_BASE || work->kind == CLEAR_PATCHED;
 	json_t *params = json_pack("{s:I, s:I, s:s, s:s, s:I, s:I}", "size", (json_int_t)bench->size, "page_size",
-	        (json_int_t)region->page_size, "backing", region_backing_name(region->backing), "function",
+	        (json_int_t)memory->page_size, "backing", room_kind_name(memory->kind), "function",
 	        work->kind == CLEAR_METHOD ? "method" : clear_kind_names[work->kind], "extent",
 	        (json_int_t)work->extent, "threads", (json_int_t)work->threads);
 	bool ok = params != NULL;
@@ -297,8 +286,8 @@ static json_t *params_of(const struct clear_bench *bench, const struct clear_wor
 		ok = json_object_set_new(params, "then", json_string(thens[work->then])) == 0;
 	if (ok && work->chunk)
 		ok = json_object_set_new(params, "chunk", json_integer((json_int_t)work->chunk)) == 0;
-	if (ok && region->node >= 0)
-		ok = json_object_set_new(params, "node", json_integer(region->node)) == 0;
+	if (ok && memory->node >= 0)
+		ok = json_object_set_new(params, "node", json_integer(memory->node)) == 0;
 	if (ok && bench->cpus)
 		ok = json_object_set_new(params, "cpus", json_string(bench->cpus)) == 0;
 	if (ok)
@@ -308,12 +297,12 @@ static json_t *params_of(const struct clear_bench *bench, const struct clear_wor
 }
 
 static json_t *got_of(const struct clear_bench *bench) {
-	const struct region *region = bench->region;
+	const struct resident *memory = bench->memory;
 	json_t *got = json_object();
-	if (got && region->bytes < bench->size)
-		json_object_set_new(got, "region", json_integer((json_int_t)region->bytes));
-	if (got && region->backing == REGION_THP && region->huge_bytes < region->bytes)
-		json_object_set_new(got, "huge_bytes", json_integer((json_int_t)region->huge_bytes));
+	if (got && memory->bytes < bench->size)
+		json_object_set_new(got, "region", json_integer((json_int_t)memory->bytes));
+	if (got && memory->kind == HC_PAGES_THP && memory->huge_bytes < memory->bytes)
+		json_object_set_new(got, "huge_bytes", json_integer((json_int_t)memory->huge_bytes));
 	return got;
 }
 
@@ -396,9 +385,6 @@ static int set_up(void *state, struct bench_run *run) {
 		add_kinds(bench);
 	if (bench->then != THEN_NONE && !bench->intent_given)
 		bench->intent = HC_INTENT_SOON;
-	/* Pages of the base size are no huge pages. */
-	if (bench->page.given && bench->page.page_size == bench->kernel.base_page)
-		bench->page.backing = REGION_BASE;
 
 	int code = check_extents(bench, run->verb);
 	if (code == 0)

@@ -10,7 +10,8 @@
 #include "bench/crew.h"
 #include "bench/harness.h"
 #include "bench/kernel_clear.h"
-#include "bench/region.h"
+#include "bench/resident.h"
+#include "bench/room.h"
 
 #define CLEAR_FUNCTIONS_MAX 24
 #define CLEAR_EXTENTS_MAX 24
@@ -24,16 +25,10 @@ struct clear_function {
 	const char *name; /* "base" ..., or the method's */
 };
 
-struct clear_page {
-	bool given;
-	enum region_backing backing;
-	uint64_t page_size; /* of hugetlb */
-};
-
 struct clear_bench {
 	/* Options. */
 	uint64_t size;
-	struct clear_page page;
+	struct room_page page;
 	struct clear_function functions[CLEAR_FUNCTIONS_MAX];
 	size_t nr_functions;
 	bool functions_given;
@@ -53,7 +48,7 @@ struct clear_bench {
 
 	/* Made by set_up(). */
 	struct kernel_clear kernel;
-	struct region *region;
+	struct resident *memory;
 	struct crew *crew;
 	struct clear_work *works; /* by case */
 	struct bench_run *run;

@@ -37,17 +37,17 @@ static int check_spots(const struct clear_bench *bench, const char *p, size_t le
 	return 0;
 }
 
-/* Once over the size, in rounds over the region where that is smaller. */
+/* Once over the size, in rounds over the memory where that is less. */
 static int run_once(
         struct clear_bench *bench, const struct clear_work *work, uint64_t repeats, struct clear_seen *seen) {
-	uint64_t region = bench->region->bytes;
-	if (bench->size <= region)
-		return clear_work_run(work, bench->region->p, bench->size, repeats, seen);
+	uint64_t there = bench->memory->bytes;
+	if (bench->size <= there)
+		return clear_work_run(work, bench->memory->p, bench->size, repeats, seen);
 	for (uint64_t i = 0; i < repeats; i++) {
 		for (uint64_t left = bench->size, len; left > 0; left -= len) {
-			len = hc_min(left, region);
+			len = hc_min(left, there);
 			int r = cli_interrupted(NULL) ? -ECANCELED
-			                              : clear_work_run(work, bench->region->p, len, 1, seen);
+			                              : clear_work_run(work, bench->memory->p, len, 1, seen);
 			if (r < 0)
 				return r;
 		}
@@ -66,13 +66,13 @@ int clear_sample(void *state, size_t i, uint64_t repeats, struct bench_sample *r
 	struct clear_bench *bench = state;
 	const struct clear_work *work = &bench->works[i];
 	struct clear_seen seen = {0};
-	size_t len = hc_min(bench->size, bench->region->bytes);
-	place_spots(bench->region->p, len);
+	size_t len = hc_min(bench->size, bench->memory->bytes);
+	place_spots(bench->memory->p, len);
 	uint64_t start = hc_clock_ns();
 	int r = run_once(bench, work, repeats, &seen);
 	ret_sample->ns = hc_clock_ns() - start;
 	if (r == 0)
-		r = check_spots(bench, bench->region->p, len);
+		r = check_spots(bench, bench->memory->p, len);
 	if (r < 0)
 		return r;
 	note_seen(&bench->run->cases[i], &seen, work);
@@ -96,11 +96,11 @@ int clear_check(void *state, size_t i) {
 	struct clear_bench *bench = state;
 	struct clear_work work = bench->works[i];
 	struct clear_seen seen = {0};
-	uint64_t room = hc_min(bench->size, bench->region->bytes), len = hc_min(room, CHECK_MAX);
+	uint64_t room = hc_min(bench->size, bench->memory->bytes), len = hc_min(room, CHECK_MAX);
 	if (work.extent <= CHECK_USUAL)
 		len = hc_min(room, CHECK_USUAL);
-	uint64_t behind = hc_min(bench->region->bytes - len, 64);
-	char *p = bench->region->p;
+	uint64_t behind = hc_min(bench->memory->bytes - len, 64);
+	char *p = bench->memory->p;
 	memset(p, 0xa5, len + behind);
 	work.then = THEN_NONE;
 	work.extent = hc_min(work.extent, len);

@@ -144,12 +144,12 @@ static void print_heading(const struct clear_bench *bench, const struct bench_ru
 	char host[256];
 	host_line(run->machine, host, sizeof(host));
 	char place[128] = "";
-	if (bench->region->node >= 0)
-		snprintf(place, sizeof(place), " on node %d", bench->region->node);
+	if (bench->memory->node >= 0)
+		snprintf(place, sizeof(place), " on node %d", bench->memory->node);
 	if (bench->cpus)
 		snprintf(place + strlen(place), sizeof(place) - strlen(place), ", by CPUs %.60s", bench->cpus);
 	fprintf(out, "%s\n%s in %s pages of %s%s%s, intent %s, %llu loop%s\n", host, hc_size_exact(bench->size).s,
-	        region_backing_name(bench->region->backing), hc_size_exact(bench->region->page_size).s, place,
+	        room_kind_name(bench->memory->kind), hc_size_exact(bench->memory->page_size).s, place,
 	        thens[bench->then], bench->intent == HC_INTENT_SOON ? "soon" : "later",
 	        (unsigned long long)run->loops_done, run->loops_done == 1 ? "" : "s");
 }
