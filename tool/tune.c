@@ -14,9 +14,11 @@
 
 #include <hugeclear/sys.h>
 
+#include "base/arith.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/size.h"
+#include "bench/resident.h"
 #include "choices.h"
 #include "cli.h"
 #include "table.h"
@@ -255,11 +257,18 @@ static int write_profile(
 	return r;
 }
 
+static int get_memory(uint64_t size, struct resident **ret_memory) {
+	const struct resident_request request = {
+	        .bytes = size, .kind = HC_PAGES_THP, .node = -1, .stop = cli_interrupted};
+	int r = resident_get(&request, ret_memory);
+	return r == -ENOMEM ? hc_fail(ENOMEM, "%s; or give a smaller --size", hc_error_detail()) : r;
+}
+
 static int measure_and_write(struct settings *settings, const struct hc_machine *machine, struct tune *tune) {
-	struct tune_memory memory = {0};
+	struct resident *memory;
 	int r = check_size(machine, &settings->size);
 	if (r == 0)
-		r = tune_memory_map(settings->size, hc_machine_thp(machine)->pmd_size, cli_interrupted, NULL, &memory);
+		r = get_memory(settings->size, &memory);
 	if (r < 0)
 		return r;
 
@@ -269,20 +278,20 @@ static int measure_and_write(struct settings *settings, const struct hc_machine 
 		tune_plan(tune, settings->size);
 		uint64_t last_second = 0;
 		bool progress = cli_progress_wanted();
-		r = tune_measure(tune, &memory, settings->seconds * HC_NSEC_PER_SEC, cli_interrupted,
+		r = tune_measure(tune, memory->p, settings->size, settings->seconds * HC_NSEC_PER_SEC, cli_interrupted,
 		        progress ? show_progress : NULL, &last_second);
 		if (progress && last_second > 0)
 			fprintf(stderr, "\r%40s\r", "");
 	}
-	uint64_t huge = memory.huge;
-	tune_memory_unmap(&memory);
+	uint64_t huge = memory->huge_bytes;
+	resident_free(memory);
 	if (r < 0)
 		return r;
 
 	printf("Measured for %llu s on %s of memory", (unsigned long long)settings->seconds,
 	        hc_size_exact(settings->size).s);
 	if (huge != HC_UNKNOWN)
-		printf(", %s of it in huge pages", hc_size_rounded(huge).s);
+		printf(", %s of it in huge pages", hc_size_rounded(hc_min(huge, settings->size)).s);
 	printf("\n\n");
 
 	struct profile profile;

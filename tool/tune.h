@@ -40,29 +40,14 @@ struct tune {
 
 /* ---- tune_measure.c ------------------------------------------------------- */
 
-struct tune_memory {
-	unsigned char *start; /* size bytes, resident */
-	uint64_t size;
-	uint64_t huge; /* of it in huge pages; HC_UNKNOWN */
-	void *mapping; /* what is unmapped; NULL: nothing */
-	size_t mapping_size;
-};
-
-/* Maps size bytes and touches them, in huge pages where the kernel gives them. -ENOMEM with a detail; -ECANCELED. */
-int tune_memory_map(
-        uint64_t size, uint64_t huge_page_size, hc_stop_fn stop, void *user, struct tune_memory *ret_memory);
-
-/* pre: mapped, or zeroed */
-void tune_memory_unmap(struct tune_memory *memory);
-
 /* Fills in methods and cells for this processor: the extents up to size, and size. */
 void tune_plan(struct tune *tune, uint64_t size);
 
 /*
- * Samples round after round until so many nanoseconds have passed or there are
- * TUNE_ROUNDS_MAX; -ECANCELED where stop said so. progress is told nanoseconds.
+ * Samples on size bytes from start, which are resident, round after round until so many nanoseconds
+ * have passed or there are TUNE_ROUNDS_MAX; -ECANCELED where stop said so. progress is told nanoseconds.
  */
-int tune_measure(struct tune *tune, const struct tune_memory *memory, uint64_t budget_ns, hc_stop_fn stop,
+int tune_measure(struct tune *tune, char *start, uint64_t size, uint64_t budget_ns, hc_stop_fn stop,
         hc_progress_fn progress, void *user);
 
 /* ---- tune_decide.c -------------------------------------------------------- */
