@@ -261,14 +261,17 @@ static int get_memory(uint64_t size, struct resident **ret_memory) {
 	const struct resident_request request = {
 	        .bytes = size, .kind = HC_PAGES_THP, .node = -1, .stop = cli_interrupted};
 	int r = resident_get(&request, ret_memory);
-	return r == -ENOMEM ? hc_fail(ENOMEM, "%s; or give a smaller --size", hc_error_detail()) : r;
+	if (r == -ENOMEM)
+		hc_fail(ENOMEM, "%s; or give a smaller --size", hc_error_detail());
+	return r;
 }
 
 static int measure_and_write(struct settings *settings, const struct hc_machine *machine, struct tune *tune) {
-	struct resident *memory;
 	int r = check_size(machine, &settings->size);
-	if (r == 0)
-		r = get_memory(settings->size, &memory);
+	if (r < 0)
+		return r;
+	struct resident *memory;
+	r = get_memory(settings->size, &memory);
 	if (r < 0)
 		return r;
 

@@ -47,7 +47,7 @@ void tune_plan(struct tune *tune, uint64_t size);
  * Samples on size bytes from start, which are resident, round after round until so many nanoseconds
  * have passed or there are TUNE_ROUNDS_MAX; -ECANCELED where stop said so. progress is told nanoseconds.
  */
-int tune_measure(struct tune *tune, char *start, uint64_t size, uint64_t budget_ns, hc_stop_fn stop,
+int tune_measure(struct tune *tune, void *start, uint64_t size, uint64_t budget_ns, hc_stop_fn stop,
         hc_progress_fn progress, void *user);
 
 /* ---- tune_decide.c -------------------------------------------------------- */

@@ -102,7 +102,7 @@ static unsigned next_random(uint64_t *state, unsigned below) {
 	return (unsigned)(*state % below);
 }
 
-int tune_measure(struct tune *tune, char *start, uint64_t size, uint64_t budget_ns, hc_stop_fn stop,
+int tune_measure(struct tune *tune, void *start, uint64_t size, uint64_t budget_ns, hc_stop_fn stop,
         hc_progress_fn progress, void *user) {
 	struct walk walk = {start, size, 0};
 	uint64_t random = UINT64_C(0x9e3779b97f4a7c15), began = hc_clock_ns();
