@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/size.h"
+#include "base/whole_file.h"
 #include "bench/resident.h"
 #include "choices.h"
 #include "cli.h"
@@ -52,34 +53,6 @@ struct settings {
 	uint64_t size;      /* 0: the default */
 	uint64_t seconds;
 };
-
-/*
- * Writes nothing, but finds out what would stop the profile from being written: better
- * now than after all the measuring.
- */
-static int check_output(const char *path) {
-	char target[PATH_MAX], folder[PATH_MAX + 32];
-	struct stat st;
-	if (!realpath(path, target)) {
-		if (errno != ENOENT)
-			return hc_fail_errno(errno, "%s", path);
-		if (snprintf(target, sizeof(target), "%s", path) >= (int)sizeof(target))
-			return hc_fail_errno(ENAMETOOLONG, "%s", path);
-	} else if (stat(target, &st) == 0 && !S_ISREG(st.st_mode)) {
-		return hc_fail(EINVAL, "%s is not a regular file: the profile has to be one", path);
-	}
-
-	snprintf(folder, sizeof(folder), "%s", target);
-	char *parent = dirname(folder);
-	char probe[PATH_MAX + 64];
-	snprintf(probe, sizeof(probe), "%s/.hugeclear-tune-XXXXXX", parent);
-	int fd = mkostemp(probe, O_CLOEXEC);
-	if (fd < 0)
-		return hc_fail_errno(errno, "%s can't be written: no file can be made in its folder", path);
-	close(fd);
-	unlink(probe);
-	return 0;
-}
 
 /* Fills in the default, and refuses what doesn't fit. */
 static int check_size(const struct hc_machine *machine, uint64_t *size) {
@@ -364,8 +337,9 @@ int hc_verb_tune(int argc, char **argv) {
 	cli_catch_interrupts();
 	if (!tune)
 		r = hc_fail(ENOMEM, "no memory to keep the samples in");
-	if (r == 0 && settings.output)
-		r = check_output(settings.output);
+	/* Better now than after all the measuring. */
+	if (r == 0 && settings.output && (r = hc_whole_file_check(settings.output)) < 0)
+		hc_fail_prefix(r, "profile %s can't be written", settings.output);
 	if (r == 0)
 		r = hc_machine_read(NULL, &machine);
 	if (r == 0)

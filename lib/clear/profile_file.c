@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "base/whole_file.h"
 #include "clear/profile.h"
 
 /* ---- Reading -------------------------------------------------------------- */
@@ -79,66 +80,6 @@ static int add_steps(const struct hc_clear_profile_step *steps, size_t nr_steps,
 	return 0;
 }
 
-static int write_fd(int fd, const char *text, size_t len) {
-	while (len > 0) {
-		ssize_t n = write(fd, text, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		text += n;
-		len -= (size_t)n;
-	}
-	return fsync(fd) < 0 ? -errno : 0;
-}
-
-/* A new file beside target, whose name goes into temp. The umask applies, as mkstemp() wouldn't let it. */
-static int open_beside(const char *target, char temp[PATH_MAX]) {
-	for (unsigned i = 0; i < 100; i++) {
-		int n = snprintf(temp, PATH_MAX, "%s.%d-%u.tmp", target, (int)getpid(), i);
-		if (n < 0 || n >= PATH_MAX)
-			return -ENAMETOOLONG;
-		int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-		if (fd >= 0 || errno != EEXIST)
-			return fd >= 0 ? fd : -errno;
-	}
-	return -EEXIST;
-}
-
-/* Makes the rename itself last. A file system that can't do that has still done the rename. */
-static void sync_folder(const char *target) {
-	char folder[PATH_MAX];
-	snprintf(folder, sizeof(folder), "%s", target);
-	char *slash = strrchr(folder, '/');
-	if (!slash)
-		memcpy(folder, ".", 2);
-	else
-		slash[slash == folder] = '\0';
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	(void)fsync(fd);
-	close(fd);
-}
-
-static int replace_file(const char *target, const char *text, size_t len) {
-	char temp[PATH_MAX];
-	int fd = open_beside(target, temp);
-	if (fd < 0)
-		return hc_fail_errno(-fd, "profile %s can't be written", target);
-	int r = write_fd(fd, text, len);
-	if (close(fd) < 0 && r == 0)
-		r = -errno;
-	if (r == 0 && rename(temp, target) < 0)
-		r = -errno;
-	if (r < 0) {
-		unlink(temp);
-		return hc_fail_errno(-r, "profile %s can't be written", target);
-	}
-	sync_folder(target);
-	return 0;
-}
-
 int hc_clear_profile_save(
         const char *path, const char *comment, const struct hc_clear_profile_step *steps, size_t nr_steps) {
 	if (!path || !*path)
@@ -154,19 +95,7 @@ int hc_clear_profile_save(
 	if (len < 0)
 		return len;
 
-	/* rename() would replace a link or a device instead of what is written through it. */
-	char target[PATH_MAX];
-	struct stat st;
-	if (!realpath(path, target)) {
-		if (errno != ENOENT)
-			return hc_fail_errno(errno, "profile %s can't be written", path);
-		if (lstat(path, &st) == 0)
-			return hc_fail(ENOENT, "profile %s can't be written: it is a symbolic link to nothing", path);
-		if (strlen(path) >= sizeof(target))
-			return hc_fail_errno(ENAMETOOLONG, "profile %s can't be written", hc_quote(path).s);
-		memcpy(target, path, strlen(path) + 1);
-	} else if (stat(target, &st) == 0 && !S_ISREG(st.st_mode)) {
-		return hc_fail(EINVAL, "profile %s can't be written: it isn't a regular file", path);
-	}
-	return replace_file(target, text, (size_t)len);
+	r = hc_whole_file_write(path, text, (size_t)len);
+	/* All that is no regular file is one error here. */
+	return r < 0 ? hc_fail_prefix(r == -EISDIR ? -EINVAL : r, "profile %s can't be written", hc_quote(path).s) : 0;
 }

@@ -11,7 +11,7 @@ field() {
 }
 
 leftovers() {
-	find "$BATS_TEST_TMPDIR" -name '.hugeclear-results-*'
+	find "$BATS_TEST_TMPDIR" -name '.hugeclear-*'
 }
 
 # ---- Pages and a control group of one's own ---------------------------------

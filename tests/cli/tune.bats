@@ -83,10 +83,10 @@ nowhere() {
 	expect_stderr "$(nowhere)"
 	run_hc tune -o "$BATS_TEST_TMPDIR" --seconds 60
 	expect_status 1
-	expect_stderr "not a regular file"
+	expect_stderr "it is a folder"
 	run_hc tune -o /dev/full --seconds 60
 	expect_status 1
-	expect_stderr "not a regular file"
+	expect_stderr "it isn't a regular file"
 	run_hc tune -o /proc/profile --seconds 60
 	expect_status 1
 	expect_stderr "/proc/profile"

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/whole_file.h"
 #include "results/statistics.h"
 
 /* ---- The document -------------------------------------------------------- */
@@ -83,10 +83,8 @@ int results_add(json_t *document, const struct results_run *run) {
 /* ---- The file ------------------------------------------------------------ */
 
 struct results_file {
-	char *path;   /* as given: for messages */
-	char *target; /* what is replaced, links followed; NULL where fd is written directly */
-	int fd;       /* standard output, a device or a pipe; -1 */
-	mode_t mode;  /* of the new file */
+	char *path; /* as given: for messages, and what is replaced where fd is -1 */
+	int fd;     /* standard output, a device or a pipe; -1 */
 };
 
 struct results_file *results_file_close(struct results_file *file) {
@@ -95,156 +93,50 @@ struct results_file *results_file_close(struct results_file *file) {
 	if (file->fd >= 0)
 		close(file->fd);
 	free(file->path);
-	free(file->target);
 	free(file);
 	return NULL;
 }
 
-/* A new file beside target; *ret_name is freed by the caller, also after a failure. */
-static int temporary_beside(const struct results_file *file, char **ret_name) {
-	const char *slash = strrchr(file->target, '/');
-	int folder_len = slash ? (int)(slash - file->target) + 1 : 0;
-	*ret_name = NULL;
-	if (asprintf(ret_name, "%.*s.hugeclear-results-XXXXXX", folder_len, file->target) < 0) {
-		*ret_name = NULL;
-		return hc_fail(ENOMEM, "no memory for the name of the results file");
-	}
-	int fd = mkostemp(*ret_name, O_CLOEXEC);
-	if (fd < 0)
-		return hc_fail_errno(
-		        errno, "the results can't be written to '%s': no new file in its folder", file->path);
-	return fd;
+static int fail_path(int r, const struct results_file *file) {
+	return hc_fail_prefix(r, "the results can't be written to '%s'", file->path);
 }
 
 /* What is at path now decides how it is written. */
-static int choose_target(struct results_file *file) {
+static int choose_way(struct results_file *file) {
 	struct stat st;
-	if (file->path[0] == '\0')
-		return hc_fail(ENOENT, "the results can't be written to '': a file's name is needed");
-	if (stat(file->path, &st) < 0) {
-		if (errno != ENOENT)
-			return hc_fail_errno(errno, "the results can't be written to '%s'", file->path);
-		if (lstat(file->path, &st) == 0)
-			return hc_fail(ENOENT, "the results can't be written to '%s': it is a symbolic link to nothing",
-			        file->path);
-		const char *slash = strrchr(file->path, '/');
-		if (slash && slash[1] == '\0')
-			return hc_fail(ENOENT,
-			        "the results can't be written to '%s': there is no such folder, and a "
-			        "file's name is needed",
-			        file->path);
-		mode_t mask = umask(0);
-		umask(mask);
-		file->mode = 0666 & ~mask;
-		file->target = strdup(file->path);
-	} else if (S_ISDIR(st.st_mode)) {
-		return hc_fail(EISDIR, "the results can't be written to '%s': it is a folder, a file's name is needed",
-		        file->path);
-	} else if (S_ISREG(st.st_mode)) {
-		if (faccessat(AT_FDCWD, file->path, W_OK, AT_EACCESS) < 0)
-			return hc_fail_errno(errno, "the results can't be written to '%s'", file->path);
-		file->mode = st.st_mode & 0777;
-		file->target = realpath(file->path, NULL);
-	} else {
-		/* Opening a FIFO would wait for its reader. */
-		file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-		if (file->fd < 0 && errno == ENXIO && S_ISFIFO(st.st_mode))
-			return hc_fail(
-			        ENXIO, "the results can't be written to '%s': nobody reads this FIFO", file->path);
-		if (file->fd < 0 || fcntl(file->fd, F_SETFL, 0) < 0)
-			return hc_fail_errno(errno, "the results can't be written to '%s'", file->path);
-		return 0;
+	if (stat(file->path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
+		int r = hc_whole_file_check(file->path);
+		return r < 0 ? fail_path(r, file) : 0;
 	}
-	if (!file->target)
+	/* Opening a FIFO would wait for its reader. */
+	file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (file->fd < 0 && errno == ENXIO && S_ISFIFO(st.st_mode))
+		return fail_path(hc_fail(ENXIO, "nobody reads this FIFO"), file);
+	if (file->fd < 0 || fcntl(file->fd, F_SETFL, 0) < 0)
 		return hc_fail_errno(errno, "the results can't be written to '%s'", file->path);
 	return 0;
 }
 
 int results_file_open(const char *path, struct results_file **ret_file) {
-	int r = 0;
 	struct results_file *file = calloc(1, sizeof(*file));
 	if (!file)
 		return hc_fail(ENOMEM, "no memory for the results file");
 	file->fd = -1;
 	file->path = strdup(path);
+	int r = 0;
 	if (!file->path) {
 		r = hc_fail(ENOMEM, "no memory for the results file");
-		goto out;
-	}
-
-	if (strcmp(path, "-") == 0) {
+	} else if (strcmp(path, "-") == 0) {
 		file->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 		if (file->fd < 0)
 			r = hc_fail_errno(errno, "the results can't be written to standard output");
-		goto out;
-	}
-	r = choose_target(file);
-	if (r < 0 || !file->target)
-		goto out;
-
-	/* The one sure way to know that a file can be made there is to make one. */
-	char *probe;
-	int fd = temporary_beside(file, &probe);
-	if (fd >= 0) {
-		unlink(probe);
-		close(fd);
 	} else {
-		r = fd;
+		r = choose_way(file);
 	}
-	free(probe);
-out:
 	if (r < 0)
 		results_file_close(file);
 	else
 		*ret_file = file;
-	return r;
-}
-
-static int write_all(int fd, const char *text, size_t len) {
-	while (len > 0) {
-		ssize_t n = write(fd, text, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		text += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
-/* A rename is on the disk when its folder is; where that can't be synced, the file is whole all the same. */
-static void sync_folder(const char *target) {
-	const char *slash = strrchr(target, '/');
-	char *folder = slash ? strndup(target, (size_t)(slash - target) + 1) : strdup(".");
-	int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (fd >= 0) {
-		fsync(fd);
-		close(fd);
-	}
-	free(folder);
-}
-
-static int replace_target(const struct results_file *file, const char *text, size_t len) {
-	char *name;
-	int fd = temporary_beside(file, &name);
-	int r = fd < 0 ? fd : 0;
-	if (fd >= 0) {
-		r = write_all(fd, text, len);
-		if (r == 0 && (fchmod(fd, file->mode) < 0 || fsync(fd) < 0))
-			r = -errno;
-		if (close(fd) < 0 && r == 0)
-			r = -errno;
-		if (r == 0 && rename(name, file->target) < 0)
-			r = -errno;
-		if (r < 0) {
-			unlink(name);
-			r = hc_fail_errno(-r, "the results can't be written to '%s'", file->path);
-		} else {
-			sync_folder(file->target);
-		}
-	}
-	free(name);
 	return r;
 }
 
@@ -257,10 +149,12 @@ int results_file_commit(struct results_file *file, const json_t *document) {
 	text[len] = '\n';
 
 	int r;
-	if (file->target) {
-		r = replace_target(file, text, len + 1);
+	if (file->fd < 0) {
+		r = hc_whole_file_write(file->path, text, len + 1);
+		if (r < 0)
+			r = fail_path(r, file);
 	} else {
-		r = write_all(file->fd, text, len + 1);
+		r = hc_write_all(file->fd, text, len + 1);
 		if (r < 0)
 			r = hc_fail_errno(-r, "the results can't be written to '%s'", file->path);
 	}
