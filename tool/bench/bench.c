@@ -8,11 +8,12 @@
 
 #include "base/size.h"
 #include "bench/bench_clear.h"
+#include "bench/bench_map.h"
 #include "bench/harness.h"
 #include "bench/room.h"
 #include "cli.h"
 
-static const struct bench *const benchmarks[] = {&bench_clear};
+static const struct bench *const benchmarks[] = {&bench_clear, &bench_map};
 
 #define LEN(array) (sizeof(array) / sizeof(*(array)))
 
@@ -37,6 +38,9 @@ static const struct part {
         {&bench_clear, true, false, "Chunks", {"-e", "whole", "--chunk", "0"}},
         {&bench_clear, true, false, "Transparent huge pages", {"-p", "thp"}},
         {&bench_clear, true, false, "Base pages", {"-p", "base"}},
+        {&bench_map, false, false, "Fresh memory from the kernel", {"-l", "3"}},
+        {&bench_map, true, false, "Fresh memory, one thread and two", {"-t", "1,2"}},
+        {&bench_map, true, false, "What others suffer meanwhile", {"--victim"}},
 };
 
 static const struct option suite_options[] = {
@@ -200,7 +204,7 @@ static void print_help(void) {
 
 int hc_verb_bench(int argc, char **argv) {
 	if (argc < 2)
-		return cli_usage("bench", "the name of a benchmark is missing: clear, or suite");
+		return cli_usage("bench", "the name of a benchmark is missing: clear, map, or suite");
 	const char *name = argv[1];
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
 		print_help();
@@ -211,6 +215,9 @@ int hc_verb_bench(int argc, char **argv) {
 	if (strcmp(name, "suite") == 0)
 		return run_suite(argc - 1, argv + 1);
 
+	/* What perf calls it. */
+	if (strcmp(name, "mmap") == 0)
+		name = bench_map.name;
 	const char *names[LEN(benchmarks) + 2] = {"suite"};
 	for (size_t i = 0; i < LEN(benchmarks); i++) {
 		if (strcmp(name, benchmarks[i]->name) == 0)

@@ -8,11 +8,11 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "base/size.h"
+#include "bench/lists.h"
 #include "cli.h"
 
 #define SIZE_DEFAULT (UINT64_C(1) << 30)
 #define WHOLE UINT64_MAX
-#define THREADS_MAX 1024
 /* Shorter extents measure calls, not clearing. */
 #define EXTENT_LEAST 64
 
@@ -69,47 +69,9 @@ static void destroy(void *state) {
 	free(bench);
 }
 
-/* A list of numbers being read. */
-struct list {
-	const char *verb, *option;
-	uint64_t *values;
-	size_t *nr, max;
-	int (*read)(const struct list *list, const char *item, uint64_t *ret_value);
-};
-
-static int read_size_or_0(const struct list *list, const char *item, uint64_t *ret_value) {
-	*ret_value = 0;
-	return strcmp(item, "0") == 0 ? 0 : cli_size(list->verb, list->option, item, ret_value);
-}
-
-static int read_extent(const struct list *list, const char *item, uint64_t *ret_value) {
+static int read_extent(const struct bench_list *list, const char *item, uint64_t *ret_value) {
 	*ret_value = WHOLE;
 	return strcmp(item, "whole") == 0 ? 0 : cli_size(list->verb, list->option, item, ret_value);
-}
-
-static int read_threads(const struct list *list, const char *item, uint64_t *ret_value) {
-	return cli_count(list->verb, list->option, item, 1, THREADS_MAX, ret_value);
-}
-
-/* What is there twice is taken once. */
-static int add_number(void *user, const char *item) {
-	const struct list *list = user;
-	uint64_t value;
-	int code = list->read(list, item, &value);
-	if (code)
-		return code;
-	for (size_t i = 0; i < *list->nr; i++)
-		if (list->values[i] == value)
-			return 0;
-	if (*list->nr == list->max)
-		return cli_usage(list->verb, "%s: more than %zu values", list->option, list->max);
-	list->values[(*list->nr)++] = value;
-	return 0;
-}
-
-static int read_list(struct list list, const char *text) {
-	*list.nr = 0;
-	return cli_list(list.verb, list.option, text, add_number, &list);
 }
 
 static int add_function(struct clear_bench *bench, enum clear_kind kind, const char *name) {
@@ -183,7 +145,7 @@ static int read_functions(struct clear_bench *bench, const char *verb, const cha
 static int option(void *state, const char *verb, int c, const char *value) {
 	static const char *const intents[] = {"soon", "later", NULL}, *const thens[] = {"none", "read", "write", NULL};
 	struct clear_bench *bench = state;
-	struct list list = {.verb = verb};
+	struct bench_list list = {.verb = verb, .most = BENCH_THREADS_MAX};
 	int word;
 	switch (c) {
 	case 's':
@@ -196,15 +158,15 @@ static int option(void *state, const char *verb, int c, const char *value) {
 		bench->extents_given = true;
 		list.option = "--extent", list.values = bench->extents, list.nr = &bench->nr_extents;
 		list.max = CLEAR_EXTENTS_MAX, list.read = read_extent;
-		return read_list(list, value);
+		return bench_read_list(list, value);
 	case 't':
 		list.option = "--threads", list.values = bench->threads, list.nr = &bench->nr_threads;
-		list.max = CLEAR_LIST_MAX, list.read = read_threads;
-		return read_list(list, value);
+		list.max = CLEAR_LIST_MAX, list.read = bench_read_count;
+		return bench_read_list(list, value);
 	case OPTION_CHUNK:
 		list.option = "--chunk", list.values = bench->chunks, list.nr = &bench->nr_chunks;
-		list.max = CLEAR_LIST_MAX, list.read = read_size_or_0;
-		return read_list(list, value);
+		list.max = CLEAR_LIST_MAX, list.read = bench_read_size_or_0;
+		return bench_read_list(list, value);
 	case OPTION_INTENT:
 		word = cli_word(verb, "--intent", value, intents);
 		bench->intent = word == 0 ? HC_INTENT_SOON : HC_INTENT_LATER;

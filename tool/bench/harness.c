@@ -183,6 +183,9 @@ static int run_with(struct bench_session *session, const struct bench *bench, co
 		run.interrupted = r == -ECANCELED;
 		if (r < 0)
 			code = cli_fail(verb, r);
+		/* Memory that isn't there: less than asked for. */
+		if (r == -ENOMEM)
+			code = HC_EXIT_LESS;
 		if ((r == 0 || r == -ECANCELED) && has_samples(&run)) {
 			int said = report(session, &run, state);
 			code = code ? code : said;

@@ -22,7 +22,7 @@
 
 #include "results/statistics.h"
 
-#define BENCH_METRICS_MAX 4
+#define BENCH_METRICS_MAX 24
 
 struct bench_metric {
 	const char *name; /* "throughput" */

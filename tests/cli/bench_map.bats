@@ -1,0 +1,309 @@
+# bench map from the command line: options, refusals, tables and results, limits and short pools.
+# shellcheck disable=SC2030,SC2031 # each test is a subshell; helpers set the variables
+load helpers
+load huge_pages
+
+QUICK=(-s 4M -l 2 -p base)
+
+@test "the table and the results of base pages" {
+	run_hc bench map "${QUICK[@]}" -o "$BATS_TEST_TMPDIR/x.json"
+	expect_status 0
+	expect_stdout "4 MiB of fresh memory, 2 loops"
+	[ "$(grep -cE '^4 KiB +(demand|populate) +1 +[0-9.]+ \+-' <<<"$stdout")" = 2 ] || seen
+	stdout=$(cat "$BATS_TEST_TMPDIR/x.json")
+	[ "$(field '.schema')" = hugeclear-results/1 ]
+	[ "$(field '[.runs[] | select(.metric == "throughput") | .case.function] | join(",")')" = demand,populate ]
+	[ "$(field '.runs[0].case | keys | join(",")')" = backing,function,page_size,size,threads ]
+	[ "$(field '[.runs[] | select(.case.function == "demand") | .metric] | join(",")')" = \
+		throughput,seconds,munmap_seconds,fault_p50,fault_p99,fault_max ]
+	[ "$(field '[.runs[] | .samples | length] | unique | join(",")')" = 2 ]
+	[ "$(field '[.runs[] | select(.metric != "throughput") | .better] | unique | join(",")')" = lower ]
+	# bytes / seconds is the throughput.
+	field '.runs as $r | ($r[0].samples[0] * $r[1].samples[0] * 1073741824 / 4194304 - 1) | fabs < 1e-6' | grep -qx true
+	# p50 <= p99 <= max
+	field '.runs as $r | $r[3].samples[0] <= $r[4].samples[0] and $r[4].samples[0] <= $r[5].samples[0]' | grep -qx true
+}
+
+@test "mmap is map, and perf's own command line is understood" {
+	run_hc bench mmap -p 4KB -f demand -s 4MB -l 1
+	expect_status 0
+	expect_stdout "demand"
+	refuse_stdout "populate "
+}
+
+@test "every loop's faults are seen by the kernel" {
+	# 4 MiB are 1024 faults of 4 KiB; each sample of base pages touches them twice: timed, and for single faults
+	before=$(awk '$1 == "pgfault" { print $2 }' /proc/vmstat)
+	run_hc bench map -s 64M -l 3 -p base -f demand
+	expect_status 0
+	after=$(awk '$1 == "pgfault" { print $2 }' /proc/vmstat)
+	[ $((after - before)) -ge $((4 * 2 * 16384)) ] || seen
+}
+
+@test "BN-01 one loop has no deviation" {
+	run_hc bench map -s 4M -l 1 -p base
+	expect_status 0
+	expect_stdout "+- n/a"
+	run_hc bench map -s 4M -l 1 -p base --format json
+	[ "$(field '[.runs[].stdev_pct] | unique | map(tostring) | join(",")')" = null ]
+	! grep -qiE 'nan|inf[^o]' <<<"$stdout"
+}
+
+@test "BN-02 one page, a single fault: repeated until the clock can tell" {
+	run_hc bench map -s 4K -l 2 -p base --format json
+	expect_status 0
+	[ "$(field '.runs[0].got.repeats > 1')" = true ]
+	! grep -qiE 'nan|inf[^o]' <<<"$stdout"
+}
+
+@test "SZ-04 BN-14 a size that is no multiple of the page size names the nearest" {
+	run_hc bench map -s 5K -p base
+	expect_status 64
+	expect_stderr "--size: 5 KiB is no multiple of the page size, 4 KiB: the nearest are 4 KiB and 8 KiB"
+	run_hc bench map -s 1 -p base
+	expect_status 64
+	expect_stderr "the nearest is 4 KiB"
+	run_hc bench map -s 1.5G
+	expect_status 64
+	expect_stderr "1536M"
+	sizes=$(find /sys/kernel/mm/hugepages -name 'hugepages-*kB' | sed 's/.*-//')
+	for size in $sizes; do
+		kib=${size%kB}
+		run_hc bench map -s "$((kib * 3 / 2))kB" -p "$size"
+		expect_status 64
+		expect_stderr "is no multiple of the page size"
+		run_hc bench map -s 4K -p "$size"
+		expect_status 64
+		expect_stderr "the nearest is"
+	done
+}
+
+@test "wrong options are refused, and nothing is mapped" {
+	while read -r code text args; do
+		# shellcheck disable=SC2086 # words
+		run_hc bench map $args
+		expect_status "$code"
+		expect_stderr "${text//+/ }"
+		[ -z "$stdout" ]
+	done <<-'LINES'
+		64 --size -s 0
+		64 --size -s -1
+		64 2^64+bytes+or+more -s 99999999T
+		64 --nr_loops -l 0
+		64 --threads -t 0
+		64 --threads -t 257
+		64 'foo'+is+none+of+demand -f foo
+		64 --populate-by --populate-by touch
+		64 by+one+thread+only -p base --populate-by map -t 2
+		64 one+thread+is+watched --victim -t 2
+		64 --randomize -r x
+		64 --cpus --cpus 0-99999
+		64 --node --node 0,1
+		4 not+online --node 5000
+		4 no+huge+pages+of+3+MiB -p 3M
+		3 at+most+64+times -s 16383P
+	LINES
+}
+
+@test "an -o that can't be written is found before anything is measured" {
+	run_hc bench map "${QUICK[@]}" -o /nonesuch/x.json
+	expect_status 1
+	expect_stderr "/nonesuch/x.json"
+	[ -z "$stdout" ]
+}
+
+@test "threads: the total, and by thread" {
+	run_hc bench map -s 4M -l 2 -p base -t 1,2 -f demand --format json
+	expect_status 0
+	[ "$(field '[.runs[] | select(.metric == "throughput") | .case.threads] | join(",")')" = 1,2 ]
+	[ "$(field '[.runs[] | select(.metric == "throughput" and .case.threads == 2) | .got.by_thread | length] | join(",")')" = 2 ]
+}
+
+@test "random order touches all, chunks and ways are named" {
+	run_hc bench map "${QUICK[@]}" -r 7 --chunk 64K,1M --populate-by madvise,futex --format json
+	expect_status 0
+	[ "$(field '[.runs[] | select(.metric == "throughput") | .case | [.function, .random, .chunk, .populate_by] | map(tostring) | join("/")] | join(" ")')" = \
+		"demand/7/null/null populate/null/65536/madvise populate/null/65536/futex populate/null/1048576/madvise populate/null/1048576/futex" ]
+	[ "$(field '[.runs[] | select(.case.function == "populate" and .metric == "throughput") | .got.populated_by] | join(",")')" = madvise,futex,madvise,futex ]
+}
+
+@test "cycles: counted, or why not" {
+	run_hc bench map "${QUICK[@]}" -c
+	expect_status 0
+	[[ "$stdout" == *"cycles a page"* || "$stdout" == *"note: cycles: "* ]] || seen
+}
+
+@test "victims: an idle machine first, then what happens meanwhile" {
+	run_hc bench map "${QUICK[@]}" -s 64M -l 1 --victim
+	expect_status 0
+	expect_stdout "a victim on the same CPU (CPU "
+	expect_stdout "preemption "
+	[ "$(grep -cE '^ +idle( +[0-9.]+ (ns|us|ms|s)){6}$' <<<"$stdout")" -ge 1 ] || seen
+	run_hc bench map "${QUICK[@]}" -s 64M -l 1 --victim --format json
+	[ "$(field '[.runs[] | select(.case.function == "idle") | .metric | select(startswith("victim_same_cpu"))] | length')" = 6 ]
+	[ "$(field '[.runs[] | select(.case.function != "idle" and .metric == "victim_same_cpu_wakeup_max") | .samples[0] > 0] | unique | join(",")')" = true ]
+}
+
+@test "TH-02 THP switched off for the process: asked for by name it isn't measured" {
+	need_tool python3
+	status=0
+	python3 -c 'import ctypes, os, sys
+ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)
+os.execv(sys.argv[1], sys.argv[1:])' "$HC" bench map -p thp -s 64M -l 1 >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" || status=$?
+	stdout=$(cat "$BATS_TEST_TMPDIR/stdout") stderr=$(cat "$BATS_TEST_TMPDIR/stderr")
+	expect_status 4
+	expect_stderr "PR_SET_THP_DISABLE"
+}
+
+@test "NM-08 without memory policies: works, and a node can't be asked for" {
+	need_tool python3
+	for errno in 1 38; do
+		status=0
+		python3 "$HC_TEST_SOURCE/tests/cli/without_calls.py" $errno "$HC" bench map "${QUICK[@]}" >/dev/null 2>"$BATS_TEST_TMPDIR/stderr" || status=$?
+		[ "$status" != 77 ] || skip "$(cat "$BATS_TEST_TMPDIR/stderr")"
+		[ "$status" = 0 ]
+		status=0
+		python3 "$HC_TEST_SOURCE/tests/cli/without_calls.py" $errno "$HC" bench map "${QUICK[@]}" --node 0 -o "$BATS_TEST_TMPDIR/x.json" \
+			>"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" || status=$?
+		[ "$status" = 1 ] || [ "$status" = 4 ]
+		[ ! -e "$BATS_TEST_TMPDIR/x.json" ]
+	done
+}
+
+# ---- Limits ------------------------------------------------------------------
+
+@test "PL-01 PL-03 too few huge pages: wanted, there, and the line that would help" {
+	own_pages 1
+	own_cgroup
+	[ "$(cat "$pool/nr_overcommit_hugepages")" = 0 ] || skip "the pool may grow by itself"
+	total=$(cat "$pool/nr_hugepages")
+	for function in demand populate; do
+		in_cgroup bench map -p "$page" -s $((page_size * (total + 1))) -f $function -o "$BATS_TEST_TMPDIR/x.json"
+		expect_status 3
+		expect_stderr "$((total + 1)) pages of "
+		expect_stderr "\`hugeclear reserve "
+		expect_uncharged
+		[ ! -e "$BATS_TEST_TMPDIR/x.json" ]
+	done
+	in_cgroup bench map -p "$page" -s "$page_size" -l 1
+	expect_status 0
+	expect_uncharged
+}
+
+@test "PL-05 a cgroup's fault limit: an error that names it, under demand too" {
+	own_pages 3
+	own_cgroup
+	for bytes in "$page_size" 0; do
+		echo "$bytes" >"$limit.max"
+		for function in demand populate; do
+			in_cgroup bench map -p "$page" -s $((3 * page_size)) -f $function
+			expect_status 3
+			expect_stderr "cgroup fault limit leaves "
+			expect_stderr "$limit.max"
+			[[ "$stderr" != *"hugeclear reserve"* ]] || seen
+			expect_uncharged
+		done
+	done
+}
+
+@test "PL-05 the limit sinks while it is measured: SIGBUS of the child is an error with its cause" {
+	own_pages 3
+	own_cgroup
+	in_cgroup bench map -p "$page" -s $((3 * page_size)) -f demand -l 2
+	expect_status 0
+	(
+		until grep -q . "$cgroup/cgroup.procs"; do sleep 0.01; done
+		sleep 0.3
+		echo "$page_size" >"$limit.max"
+	) &
+	in_cgroup bench map -p "$page" -s $((3 * page_size)) -f demand -l 100000
+	wait
+	expect_status 3
+	expect_stderr "cgroup fault limit leaves "
+	expect_stderr "$limit.max"
+	expect_uncharged
+}
+
+@test "PL-06 a cgroup's reservation limit: an error that says so" {
+	own_pages 3
+	own_cgroup
+	[ -e "$limit.rsvd.max" ] || skip "this kernel has no reservation limits"
+	echo "$page_size" >"$limit.rsvd.max"
+	for function in demand populate; do
+		in_cgroup bench map -p "$page" -s $((3 * page_size)) -f $function
+		expect_status 3
+		expect_stderr "cgroup reservation limit leaves "
+		expect_stderr "$limit.rsvd.max"
+		expect_uncharged
+	done
+}
+
+@test "PL-04 a kernel without MADV_POPULATE_WRITE: populated all the same, and never a signal" {
+	own_pages 3
+	own_cgroup
+	need_tool python3
+	status=0
+	python3 "$HC_TEST_SOURCE/tests/cli/without_calls.py" populate "$HC" bench map -p "$page" -s $((2 * page_size)) \
+		-l 1 --format json >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" || status=$?
+	[ "$status" != 77 ] || skip "$(cat "$BATS_TEST_TMPDIR/stderr")"
+	[ "$status" = 0 ]
+	stdout=$(cat "$BATS_TEST_TMPDIR/stdout")
+	[ "$(field '[.runs[] | select(.case.function == "populate") | .got.populated_by] | unique | join(",")')" = futex ]
+}
+
+@test "^C ends it at once, prints what there is, and leaves no page" {
+	own_pages 8
+	own_cgroup
+	sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$cgroup" env --default-signal=INT "$HC" bench map -p "$page" -s $((8 * page_size)) -l 100000 -f demand \
+		-o "$BATS_TEST_TMPDIR/x.json" >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" &
+	pid=$!
+	sleep 1
+	kill -INT $pid
+	status=0
+	wait $pid || status=$?
+	stdout=$(cat "$BATS_TEST_TMPDIR/stdout") stderr=$(cat "$BATS_TEST_TMPDIR/stderr")
+	expect_status 130
+	expect_stdout "interrupted after "
+	expect_uncharged
+	stdout=$(cat "$BATS_TEST_TMPDIR/x.json")
+	[ "$(field '.runs[0].samples | length > 0')" = true ]
+}
+
+@test "the child goes with its parent" {
+	own_pages 8
+	own_cgroup
+	sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$cgroup" "$HC" bench map -p "$page" -s $((8 * page_size)) -l 100000 >/dev/null 2>&1 &
+	pid=$!
+	sleep 0.5
+	kill -KILL $pid
+	wait $pid || true
+	for ((i = 0; i < 500; i++)); do
+		[ -n "$(cat "$cgroup/cgroup.procs")" ] || break
+		sleep 0.01
+	done
+	[ -z "$(cat "$cgroup/cgroup.procs")" ]
+	expect_uncharged
+}
+
+@test "PL-13 a memory cgroup's limit kills the child and not the bench; hugetlb isn't counted" {
+	own_pages 48
+	# Version 1 has a tree of its own for memory.
+	if [ -e /sys/fs/cgroup/memory/memory.limit_in_bytes ]; then
+		cgroup=/sys/fs/cgroup/memory/hugeclear-test-bench-$$
+		file=$cgroup/memory.limit_in_bytes
+		mkdir "$cgroup"
+	else
+		own_cgroup
+		[ -e "$cgroup/memory.max" ] || skip "no cgroup may have a memory limit"
+		file=$cgroup/memory.max
+		[ ! -e "$cgroup/memory.swap.max" ] || echo 0 >"$cgroup/memory.swap.max"
+	fi
+	echo $((64 << 20)) >"$file"
+	in_cgroup bench map -p base -s 128M -l 1 -f demand
+	expect_status 3
+	expect_stderr "$file left "
+	in_cgroup bench map -p "$page" -s $((48 * page_size)) -l 1
+	expect_status 0
+	in_cgroup bench map -p base -s 4M -l 1 --format json
+	[ "$(field '.host.cgroup.memory_left < 67108865')" = true ]
+}

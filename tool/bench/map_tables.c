@@ -1,0 +1,180 @@
+/* The tables of `bench map`. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "bench/bench_map.h"
+#include "bench/host.h"
+
+/* "512 ns", "1.23 us", "298 us", "12.3 ms", "1.20 s" */
+struct time_text {
+	char s[16];
+};
+
+static struct time_text time_words(double seconds) {
+	static const struct {
+		double scale;
+		const char *unit;
+	} units[] = {{1e9, "ns"}, {1e6, "us"}, {1e3, "ms"}, {1, "s"}};
+	struct time_text text = {"-"};
+	size_t i = 0;
+	if (!isfinite(seconds))
+		return text;
+	while (i < 3 && seconds * units[i].scale >= 999.5)
+		i++;
+	double value = seconds * units[i].scale;
+	int digits = i == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+	snprintf(text.s, sizeof(text.s), "%.*f %s", digits, value, units[i].unit);
+	return text;
+}
+
+/* The mean of a metric, or its largest sample; NAN where there is none. */
+static double mean_of(const struct bench_run *run, size_t i, size_t metric) {
+	struct statistics s;
+	return bench_statistics(run, i, metric, &s) ? s.mean : NAN;
+}
+
+static double largest_of(const struct bench_run *run, size_t i, size_t metric) {
+	struct statistics s;
+	return bench_statistics(run, i, metric, &s) ? s.max : NAN;
+}
+
+/* "2 MiB", "2 MiB THP" */
+static void print_page(const struct map_work *work, FILE *out) {
+	char text[40];
+	snprintf(text, sizeof(text), "%s%s", hc_size_exact(work->page.page_size).s,
+	        work->page.kind == HC_PAGES_THP ? " THP" : "");
+	fprintf(out, "%-10s", text);
+}
+
+/* "demand", "populate", "populate fallocate 32 MiB" */
+static void print_function(const struct map_bench *bench, const struct map_work *work, int width, FILE *out) {
+	char text[64];
+	snprintf(text, sizeof(text), "%s", map_function_names[work->function]);
+	if (work->by != HC_POPULATE_CHOSEN)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", map_by_names[work->by - 1]);
+	if (work->chunk)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", hc_size_exact(work->chunk).s);
+	else if (bench->nr_chunks > 1 && work->function == FUNCTION_POPULATE)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " usual");
+	fprintf(out, " %-*s", width, text);
+}
+
+static int function_width(const struct map_bench *bench) {
+	bool named = bench->nr_bys > 1 || bench->bys[0] != HC_POPULATE_CHOSEN;
+	bool chunked = bench->nr_chunks > 1 || bench->chunks[0] != 0;
+	return 8 + (named ? 10 : 0) + (chunked ? 8 : 0);
+}
+
+static void print_row(const struct map_bench *bench, const struct bench_run *run, size_t i, FILE *out) {
+	const struct map_work *work = &bench->works[i];
+	const struct bench_series *series = &run->cases[i].series[MAP_THROUGHPUT];
+	struct statistics s;
+	if (!bench_statistics(run, i, MAP_THROUGHPUT, &s))
+		return;
+	print_page(work, out);
+	print_function(bench, work, function_width(bench), out);
+	fprintf(out, " %3u %7.2f", work->threads, s.mean);
+	if (s.has_stdev_pct)
+		fprintf(out, " +-%4.*f%%", s.stdev_pct < 99.95 ? 1 : 0, s.stdev_pct);
+	else
+		fprintf(out, " +- n/a ");
+	if (series->has_warmup)
+		fprintf(out, " %7.2f", series->warmup);
+	else
+		fprintf(out, " %7s", "-");
+	bool demand = work->function == FUNCTION_DEMAND;
+	fprintf(out, " %8s %8s %8s %8s %8s\n", time_words(mean_of(run, i, MAP_SECONDS)).s,
+	        time_words(mean_of(run, i, MAP_MUNMAP)).s, time_words(mean_of(run, i, MAP_FAULT_P50)).s,
+	        time_words(mean_of(run, i, MAP_FAULT_P99)).s,
+	        time_words(largest_of(run, i, demand ? MAP_FAULT_MAX : MAP_STEP_MAX)).s);
+}
+
+static void print_threads(const struct map_bench *bench, const struct bench_run *run, FILE *out) {
+	bool headed = false;
+	for (size_t i = 0; i < run->nr_cases; i++) {
+		const json_t *by_thread = json_object_get(run->cases[i].got, "by_thread");
+		if (!by_thread)
+			continue;
+		if (!headed)
+			fprintf(out, "\nby thread, GiB/s\n");
+		headed = true;
+		print_page(&bench->works[i], out);
+		print_function(bench, &bench->works[i], 8, out);
+		for (size_t t = 0; t < json_array_size(by_thread); t++)
+			fprintf(out, "%s %6.2f", t > 0 && t % 10 == 0 ? "\n                   " : "",
+			        json_real_value(json_array_get(by_thread, t)));
+		fputc('\n', out);
+	}
+}
+
+static void print_cycles(const struct map_bench *bench, const struct bench_run *run, FILE *out) {
+	bool headed = false;
+	for (size_t i = 0; bench->cycles && i < run->nr_cases; i++) {
+		double cycles = mean_of(run, i, MAP_CYCLES);
+		if (!isfinite(cycles))
+			continue;
+		if (!headed)
+			fprintf(out, "\ncycles a page\n");
+		headed = true;
+		print_page(&bench->works[i], out);
+		print_function(bench, &bench->works[i], function_width(bench), out);
+		fprintf(out, " %12.0f\n", cycles);
+	}
+}
+
+static void print_victim(const struct map_bench *bench, size_t i, enum victim_where where, FILE *out) {
+	const struct map_work *work = &bench->works[i];
+	if (work->function == FUNCTION_IDLE)
+		fprintf(out, "%-10s", "");
+	else
+		print_page(work, out);
+	print_function(bench, work, function_width(bench), out);
+	for (int what = 0; what < VICTIM_WHATS; what++) {
+		const struct latency *latency = &work->victims->at[where][what];
+		bool any = latency->count > 0;
+		fprintf(out, " %9s %8s", time_words(any ? (double)latency_at(latency, 0.99) / 1e9 : NAN).s,
+		        time_words(any ? (double)latency->max / 1e9 : NAN).s);
+	}
+	fputc('\n', out);
+}
+
+static void print_victims(const struct map_bench *bench, const struct bench_run *run, FILE *out) {
+	static const char *const titles[] = {
+	        [VICTIM_SAME_CPU] = "a victim on the same CPU", [VICTIM_OTHER_CPU] = "a victim on another CPU"};
+	const char *preemption = hc_machine_kernel(run->machine)->preemption;
+	for (int where = 0; bench->victim && where < VICTIM_WHERES; where++) {
+		if (where == VICTIM_OTHER_CPU && bench->other_cpu < 0)
+			continue;
+		fprintf(out, "\n%s (CPU %d), preemption %s\n%-*s %18s %18s %18s\n%-*s %9s %8s %9s %8s %9s %8s\n",
+		        titles[where], where == VICTIM_SAME_CPU ? bench->same_cpu : bench->other_cpu,
+		        *preemption ? preemption : "unknown", 11 + function_width(bench), "", "wakes up late", "mmap",
+		        "fault", 11 + function_width(bench), "", "p99", "worst", "p99", "worst", "p99", "worst");
+		for (size_t i = 0; i < run->nr_cases; i++)
+			print_victim(bench, i, (enum victim_where)where, out);
+	}
+}
+
+void map_print(const void *state, const struct bench_run *run, FILE *out) {
+	const struct map_bench *bench = state;
+	char host[256], place[128] = "";
+	host_line(run->machine, host, sizeof(host));
+	if (*bench->node)
+		snprintf(place, sizeof(place), " on node %s", bench->node);
+	if (bench->cpus)
+		snprintf(place + strlen(place), sizeof(place) - strlen(place), ", by CPUs %.60s", bench->cpus);
+	fprintf(out, "%s\n%s of fresh memory%s, %llu loop%s%s\n\n", host, hc_size_exact(bench->size).s, place,
+	        (unsigned long long)run->loops_done, run->loops_done == 1 ? "" : "s",
+	        bench->random ? ", touched in random order" : "");
+	fprintf(out, "%-10s %-*s thr   GiB/s +-stdev    cold     time   munmap      p50      p99  longest\n", "page",
+	        function_width(bench), "function");
+	for (size_t i = 0; i < run->nr_cases; i++)
+		print_row(bench, run, i, out);
+	fprintf(out,
+	        "\ntime: mmap and every page of it; p50, p99, longest: of a fault, longest also of a populating call;\n"
+	        "cold: GiB/s of the first, uncounted loop\n");
+	print_threads(bench, run, out);
+	print_cycles(bench, run, out);
+	print_victims(bench, run, out);
+}
