@@ -98,7 +98,7 @@ for run in json.load(sys.stdin)["runs"]:
 	expect_status 0
 	[ "$(field '[.runs[].metric] | unique | join(",")')" = clear_throughput,then_throughput,throughput ]
 	[ "$(field '[.runs[].case.then] | unique | join(",")')" = read ]
-	[ "$(field '[.runs[].case.threads] | unique | join(",")')" = 1,2 ]
+	[ "$(field '[.runs[].case.threads | values] | unique | join(",")')" = 1,2 ]
 	# The whole is slower than each of its parts.
 	[ "$(field '[.runs[] | select(.metric == "throughput").mean] | max')" != null ]
 	# Who touches it next is the reason for soon.
@@ -123,7 +123,7 @@ for run in json.load(sys.stdin)["runs"]:
 	expect_status 0
 	[ "$(field '[.runs[] | select(.bench == "clear") | .case.function] | unique | join(",")')" = base,default,method,patched ]
 	[ "$(field '[.runs[] | select(.bench == "map") | .case.function] | unique | join(",")')" = demand,idle,populate ]
-	[ "$(field '[.runs[].case.threads] | unique | join(",")')" = 1,2 ]
+	[ "$(field '[.runs[].case.threads | values] | unique | join(",")')" = 1,2 ]
 }
 
 # ---- Cases ------------------------------------------------------------------

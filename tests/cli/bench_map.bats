@@ -198,8 +198,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$HC" bench map -p thp -s 64M -l 1 >"$BATS_
 		for function in demand populate; do
 			in_cgroup bench map -p "$page" -s $((3 * page_size)) -f $function
 			expect_status 3
-			expect_stderr "cgroup fault limit leaves "
-			expect_stderr "$limit.max"
+			expect_stderr "cgroup fault limit $limit.max leaves "
 			[[ "$stderr" != *"hugeclear reserve"* ]] || seen
 			expect_uncharged
 		done
@@ -219,8 +218,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$HC" bench map -p thp -s 64M -l 1 >"$BATS_
 	in_cgroup bench map -p "$page" -s $((3 * page_size)) -f demand -l 100000
 	wait
 	expect_status 3
-	expect_stderr "cgroup fault limit leaves "
-	expect_stderr "$limit.max"
+	expect_stderr "cgroup fault limit $limit.max leaves "
 	expect_uncharged
 }
 
@@ -232,8 +230,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$HC" bench map -p thp -s 64M -l 1 >"$BATS_
 	for function in demand populate; do
 		in_cgroup bench map -p "$page" -s $((3 * page_size)) -f $function
 		expect_status 3
-		expect_stderr "cgroup reservation limit leaves "
-		expect_stderr "$limit.rsvd.max"
+		expect_stderr "cgroup reservation limit $limit.rsvd.max leaves "
 		expect_uncharged
 	done
 }
