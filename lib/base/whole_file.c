@@ -28,6 +28,11 @@ int hc_write_all(int fd, const void *bytes, size_t len) {
 	return 0;
 }
 
+/* The callers put the path in front. */
+static int fail_with(int err) {
+	return hc_fail(err, "%s", strerror(err));
+}
+
 /* ---- What is replaced --------------------------------------------------------- */
 
 struct place {
@@ -47,27 +52,29 @@ static int find_new(const char *path, struct place *place) {
 	if (path[len - 1] == '/')
 		return hc_fail(ENOENT, "there is no such folder, and a file's name is needed");
 	if (len >= sizeof(place->target))
-		return hc_fail(ENAMETOOLONG, "%s", strerror(ENAMETOOLONG));
+		return fail_with(ENAMETOOLONG);
 	memcpy(place->target, path, len + 1);
 	return 0;
 }
 
+static int check_old(const struct place *place) {
+	if (S_ISDIR(place->st.st_mode))
+		return hc_fail(EISDIR, "it is a folder, a file's name is needed");
+	if (!S_ISREG(place->st.st_mode))
+		return hc_fail(EINVAL, "it isn't a regular file");
+	return faccessat(AT_FDCWD, place->target, W_OK, AT_EACCESS) < 0 ? fail_with(errno) : 0;
+}
+
 static int find_place(const char *path, struct place *place) {
 	*place = (struct place){.exists = true};
-	int r = 0;
-	if (!realpath(path, place->target)) {
-		if (errno != ENOENT)
-			return hc_fail(errno, "%s", strerror(errno));
+	int r;
+	if (realpath(path, place->target) && stat(place->target, &place->st) == 0) {
+		r = check_old(place);
+	} else if (errno == ENOENT) {
 		place->exists = false;
 		r = find_new(path, place);
-	} else if (stat(place->target, &place->st) < 0) {
-		r = hc_fail(errno, "%s", strerror(errno));
-	} else if (S_ISDIR(place->st.st_mode)) {
-		r = hc_fail(EISDIR, "it is a folder, a file's name is needed");
-	} else if (!S_ISREG(place->st.st_mode)) {
-		r = hc_fail(EINVAL, "it isn't a regular file");
-	} else if (faccessat(AT_FDCWD, place->target, W_OK, AT_EACCESS) < 0) {
-		r = hc_fail(errno, "%s", strerror(errno));
+	} else {
+		r = fail_with(errno);
 	}
 	const char *slash = strrchr(place->target, '/');
 	place->folder_len = slash ? (int)(slash - place->target) + 1 : 0;
@@ -83,7 +90,7 @@ static int open_beside(const struct place *place, char name[PATH_MAX]) {
 		int n = snprintf(
 		        name, PATH_MAX, "%.*s.hugeclear-%d-%u.tmp", place->folder_len, place->target, (int)getpid(), i);
 		if (n < 0 || n >= PATH_MAX)
-			return hc_fail(ENAMETOOLONG, "%s", strerror(ENAMETOOLONG));
+			return fail_with(ENAMETOOLONG);
 		int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 		if (fd >= 0)
 			return fd;
@@ -151,7 +158,7 @@ int hc_whole_file_write(const char *path, const void *bytes, size_t len) {
 		r = -errno;
 	if (r < 0) {
 		unlink(name);
-		return hc_fail(-r, "%s", strerror(-r));
+		return fail_with(-r);
 	}
 	sync_folder(&place);
 	return 0;

@@ -283,9 +283,9 @@ static void test_a_folder_that_is_not_writable(void **state) {
 #define KILLS 25
 
 static void write_for_ever(void) {
-	char *text = malloc(LARGE);
-	for (char c = 'a'; text; c = c == 'z' ? 'a' : (char)(c + 1)) {
-		memset(text, c, LARGE);
+	static char text[LARGE];
+	for (int i = 0;; i++) {
+		memset(text, 'a' + i % 26, LARGE);
 		hc_whole_file_write(in_folder("file"), text, LARGE);
 	}
 }
