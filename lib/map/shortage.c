@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/arith.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/size.h"
 #include "sys/cgroup_limits.h"
@@ -38,10 +39,12 @@ static bool read_own_size(uint64_t *ret_total, uint64_t *ret_data) {
 		return false;
 	int r = hc_root_read(&live, "proc/self/statm", text, sizeof(text));
 	hc_root_close(&live);
-	uint64_t total, data, page = (uint64_t)sysconf(_SC_PAGESIZE);
-	if (r < 0 || sscanf(text, "%" SCNu64 " %*s %*s %*s %*s %" SCNu64, &total, &data) != 2)
-		return false;
-	return hc_mul_ok(total, page, ret_total) && hc_mul_ok(data, page, ret_data);
+	uint64_t fields[6], page = (uint64_t)sysconf(_SC_PAGESIZE);
+	const char *p = text;
+	for (unsigned i = 0; i < 6; i++, p += *p == ' ')
+		if (r < 0 || hc_decimal_take(&p, &fields[i]) < 0)
+			return false;
+	return hc_mul_ok(fields[0], page, ret_total) && hc_mul_ok(fields[5], page, ret_data);
 }
 
 static bool limit_exceeded(int resource, uint64_t used, uint64_t bytes, uint64_t *ret_limit) {
@@ -198,14 +201,20 @@ static int nodes_short(const struct hc_root *root, const struct hc_want *want, u
 		return 0;
 	/* Pages that others reserved may have to come from there: with so many more there is enough for all. */
 	uint64_t by_others = pool_known ? reserved_by_others(&pool, want, need) : 0;
-	bool several = hc_idset_count(want->nodes) > 1;
+	char reserved[128] = "";
+	if (by_others)
+		snprintf(reserved, sizeof(reserved),
+		        ", %" PRIu64 " reserved by others machine-wide, and the kernel doesn't say on which node",
+		        by_others);
+	/* Without the comma in front of the first. */
+	char beside[sizeof(reserved) + sizeof(room.beside)] = "", *text = beside + strlen(", ");
+	snprintf(beside, sizeof(beside), "%s%s", reserved, room.beside);
+	bool several = hc_idset_count(want->nodes) > 1, any = *beside != '\0';
 	return hc_fail(ENOMEM,
-	        "%s on node%s %s%s, which %s %" PRIu64 " free (%" PRIu64
-	        " reserved by others machine-wide; the kernel doesn't say on which node%s): `hugeclear reserve "
-	        "%s@%u=+%" PRIu64 "`",
+	        "%s on node%s %s%s, which %s %" PRIu64 " free%s%s%s: `hugeclear reserve %s@%u=+%" PRIu64 "`",
 	        wanted(want).s, several ? "s" : "", hc_idset_text(want->nodes), came, several ? "have" : "has",
-	        room.free, by_others, room.beside, hc_size_arg(want->page_size).s, room.emptiest,
-	        need - room.free + by_others);
+	        room.free, any ? " (" : "", any ? text : "", any ? ")" : "", hc_size_arg(want->page_size).s,
+	        room.emptiest, need - room.free + by_others);
 }
 
 /* ---- What the callers ask ---------------------------------------------------- */

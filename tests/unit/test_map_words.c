@@ -13,6 +13,7 @@
 #include "sys/root.h"
 
 #define MIB(n) ((uint64_t)(n) << 20)
+#define POOL "sys/kernel/mm/hugepages/hugepages-2048kB/"
 
 static char *tree;
 static struct hc_root root;
@@ -51,13 +52,54 @@ static void test_NM_11_the_bound_node_says_no(void **state) {
 	close_tree();
 }
 
+/* DESIGN's: 512 wanted there, 37 free, 30 reserved by others: 505 more are enough for all. */
+static void test_NM_11_pages_that_others_reserved_may_be_there(void **state) {
+	(void)state;
+	open_tree("numa/one-node-empty-pool-on-node1.tree");
+	tree_write(tree, POOL "resv_hugepages", "30\n");
+	tree_write(tree, "sys/devices/system/node/node1/hugepages/hugepages-2048kB/free_hugepages", "37\n");
+	struct hc_idset *node1;
+	assert_ok(hc_idset_parse("1", &node1));
+	struct hc_want want = {.page_size = MIB(2), .bytes = MIB(1024), .nodes = node1};
+	assert_error(hc_shortage_of_mapping(&root, &want, false), ENOMEM);
+	assert_detail_has("512 pages of 2 MiB wanted on node 1, which has 37 free (30 reserved by others machine-wide");
+	assert_detail_has(", node 0 has 1024): `hugeclear reserve 2M@1=+505`");
+	/* Its own reservation of all 512, and nobody else's. */
+	tree_write(tree, POOL "resv_hugepages", "512\n");
+	want.is_reserved = true;
+	assert_error(hc_shortage_foreseen(&root, &want), ENOMEM);
+	assert_detail_has("which has 37 free (node 0 has 1024): `hugeclear reserve 2M@1=+475`");
+	/* 37 came, 475 of the reserved ones are its own. */
+	tree_write(tree, POOL "resv_hugepages", "485\n");
+	tree_write(tree, "sys/devices/system/node/node1/hugepages/hugepages-2048kB/free_hugepages", "0\n");
+	assert_error(hc_shortage_of_pages(&root, &want, MIB(74)), ENOMEM);
+	assert_detail_has("37 came, which has 0 free (10 reserved by others machine-wide");
+	assert_detail_has("`hugeclear reserve 2M@1=+485`");
+	hc_idset_free(node1);
+	close_tree();
+}
+
 static void write_pool(const char *nr, const char *nr_free, const char *reserved) {
-#define POOL "sys/kernel/mm/hugepages/hugepages-2048kB/"
 	tree_write(tree, POOL "nr_hugepages", nr);
 	tree_write(tree, POOL "free_hugepages", nr_free);
 	tree_write(tree, POOL "resv_hugepages", reserved);
 	tree_write(tree, POOL "surplus_hugepages", "0\n");
 	tree_write(tree, POOL "nr_overcommit_hugepages", "0\n");
+}
+
+/* Pages that are reserved and didn't come, where the pool isn't what says no: it isn't named. */
+static void test_PL_02_own_reservations_are_not_others(void **state) {
+	(void)state;
+	tree = temp_folder();
+	write_pool("8\n", "8\n", "8\n");
+	assert_ok(hc_root_open(tree, &root));
+	struct hc_want want = {.page_size = MIB(2), .bytes = MIB(16), .is_reserved = true};
+	assert_error(hc_shortage_of_pages(&root, &want, 0), ENOMEM);
+	assert_detail_has("0 came, and then the kernel had none");
+	want.is_reserved = false;
+	assert_error(hc_shortage_of_pages(&root, &want, 0), ENOMEM);
+	assert_detail_has("0 available (8 free, 8 of them reserved by others)");
+	close_tree();
 }
 
 /* PL-02: Total 3072, Free 2181, Rsvd 2181: there is nothing to be had. */
@@ -173,6 +215,8 @@ static void test_smaps(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_NM_11_the_bound_node_says_no),
+	        cmocka_unit_test(test_NM_11_pages_that_others_reserved_may_be_there),
+	        cmocka_unit_test(test_PL_02_own_reservations_are_not_others),
 	        cmocka_unit_test(test_PL_01_PL_02_free_is_not_available),
 	        cmocka_unit_test(test_page_sizes_are_listed),
 	        cmocka_unit_test(test_TH_02_TH_03_settings_of_the_machine),
