@@ -11,7 +11,7 @@
 
 #include <hugeclear/hugeclear.h>
 
-#include "base/arith.h"
+#include "base/decimal.h"
 #include "base/quote.h"
 
 /* Longest part of a bad argument that a message repeats. */
@@ -187,16 +187,11 @@ int cli_size(const char *verb, const char *option, const char *text, uint64_t *r
 
 int cli_count(const char *verb, const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret_count) {
 	uint64_t count = 0;
-	/* strtoull() would take signs and leading space, and read "-1" as 2^64 - 1. */
-	const char *p = text;
-	bool fits = *p != '\0';
-	for (; *p >= '0' && *p <= '9'; p++)
-		fits = fits && hc_mul_ok(count, 10, &count) && hc_add_ok(count, (uint64_t)(*p - '0'), &count);
-
-	if (*text == '\0' || *p != '\0')
+	int r = hc_decimal_parse(text, &count);
+	if (r == -EINVAL)
 		return cli_usage(verb, "%s: '%.*s' is not a whole number: write digits only, from %llu to %llu", option,
 		        QUOTED_MAX, text, (unsigned long long)min, (unsigned long long)max);
-	if (!fits || count < min || count > max)
+	if (r < 0 || count < min || count > max)
 		return cli_usage(verb, "%s: '%.*s' is out of range: from %llu to %llu is possible", option, QUOTED_MAX,
 		        text, (unsigned long long)min, (unsigned long long)max);
 	*ret_count = count;

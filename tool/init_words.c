@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 
 #define RUN "hugeclear.run="
@@ -95,11 +96,8 @@ static int add_command(struct init_plan *plan, const char *text) {
 }
 
 static int read_seconds(struct init_plan *plan, const char *text) {
-	uint64_t seconds = 0;
-	const char *p = text;
-	for (; *p >= '0' && *p <= '9' && seconds <= SECONDS_MAX; p++)
-		seconds = seconds * 10 + (uint64_t)(*p - '0');
-	if (p == text || *p || seconds < 1 || seconds > SECONDS_MAX)
+	uint64_t seconds;
+	if (hc_decimal_parse(text, &seconds) < 0 || seconds < 1 || seconds > SECONDS_MAX)
 		return hc_fail(EINVAL, TIMEOUT "%.60s: seconds are wanted, 1 to %d", text, SECONDS_MAX);
 	plan->seconds = seconds;
 	return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/quote.h"
 #include "reserve_journal.h"
@@ -26,12 +27,8 @@ static bool take_number(struct line *line, int64_t min, int64_t max, int64_t *re
 	const char *p = line->begin;
 	bool negative = p < line->end && *p == '-';
 	p += negative;
-	const char *digits = p;
-	uint64_t number = 0;
-	for (; p < line->end && *p >= '0' && *p <= '9'; p++)
-		if (!hc_mul_ok(number, 10, &number) || !hc_add_ok(number, (uint64_t)(*p - '0'), &number))
-			return false;
-	if (p == digits || number > INT64_MAX)
+	uint64_t number;
+	if (hc_decimal_take_before(&p, line->end, &number) < 0 || number > INT64_MAX)
 		return false;
 	int64_t value = negative ? -(int64_t)number : (int64_t)number;
 	if (value < min || value > max)

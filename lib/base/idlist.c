@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/quote.h"
 
@@ -13,16 +14,15 @@
 
 /* Reads digits at *p and moves it behind them. Any number above HC_IDLIST_MAX is -ERANGE, whatever its length. */
 static int parse_number(const char **p, const char *text, unsigned *ret_number) {
-	if (**p < '0' || **p > '9')
+	uint64_t number;
+	int r = hc_decimal_take(p, &number);
+	if (r == -EINVAL)
 		return hc_fail(EINVAL, "%s is not a list of numbers as in 0-3,8: a number is wanted at byte %zu",
 		        hc_quote(text).s, (size_t)(*p - text));
-	unsigned number = 0;
-	for (; **p >= '0' && **p <= '9'; (*p)++)
-		number = number > HC_IDLIST_MAX ? number : number * 10 + (unsigned)(**p - '0');
-	if (number > HC_IDLIST_MAX)
+	if (r < 0 || number > HC_IDLIST_MAX)
 		return hc_fail(ERANGE, "%s names a number above %u, the highest CPU or node number", hc_quote(text).s,
 		        HC_IDLIST_MAX);
-	*ret_number = number;
+	*ret_number = (unsigned)number;
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <hugeclear/hugeclear.h>
 
 #include "base/arith.h"
+#include "base/decimal.h"
 #include "base/error.h"
 
 /* Longest part of a bad argument that a message repeats. */
@@ -50,11 +51,10 @@ static int fail_syntax(const char *text, const char *why) {
  * that unit ("1.5G" is "1536M"); others get the rule alone.
  */
 static int fail_fraction(const char *text) {
-	uint64_t whole = 0;
+	uint64_t whole;
 	const char *p = text;
-	for (; is_digit(*p); p++)
-		if (!hc_mul_ok(whole, 10, &whole) || !hc_add_ok(whole, (uint64_t)(*p - '0'), &whole))
-			return fail_syntax(text, "whole numbers only");
+	if (hc_decimal_take(&p, &whole) < 0)
+		return fail_syntax(text, "whole numbers only");
 
 	uint64_t part = 0, scale = 1;
 	for (p++; is_digit(*p) && scale < 1000000; p++) {
@@ -84,10 +84,7 @@ int hc_size_parse(const char *text, uint64_t *ret_bytes) {
 
 	const char *p = text;
 	uint64_t number = 0;
-	bool fits = true;
-	for (; is_digit(*p); p++)
-		fits = fits && hc_mul_ok(number, 10, &number) && hc_add_ok(number, (uint64_t)(*p - '0'), &number);
-
+	int r = hc_decimal_take(&p, &number);
 	if (*p == '.' && is_digit(p[1]))
 		return fail_fraction(text);
 
@@ -95,7 +92,7 @@ int hc_size_parse(const char *text, uint64_t *ret_bytes) {
 	if (power < 0)
 		return fail_syntax(text, "after the digits only K, M, G, T or P may stand, with B, i or iB behind it");
 
-	if (!fits || !hc_mul_ok(number, UINT64_C(1) << (10 * power), &number))
+	if (r < 0 || !hc_mul_ok(number, UINT64_C(1) << (10 * power), &number))
 		return hc_fail(ERANGE, "'%.*s%s' is 2^64 bytes or more", QUOTED_MAX, text,
 		        strnlen(text, QUOTED_MAX + 1) > QUOTED_MAX ? "..." : "");
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/quote.h"
 
@@ -77,22 +78,9 @@ static int read_lines(char *text, struct values *values) {
 	return nr > 0 ? 0 : check_first_line(text);
 }
 
-/* Decimal digits and nothing else. */
-static bool read_number(const char *text, uint64_t *ret_number) {
-	uint64_t number = 0;
-	const char *p = text;
-	for (; *p >= '0' && *p <= '9'; p++)
-		if (!hc_mul_ok(number, 10, &number) || !hc_add_ok(number, (uint64_t)(*p - '0'), &number))
-			return false;
-	if (p == text || *p != '\0')
-		return false;
-	*ret_number = number;
-	return true;
-}
-
 static int read_processor_number(const struct values *values, enum key key, unsigned *ret_number) {
 	uint64_t number;
-	if (!read_number(values->text[key], &number) || number > UINT_MAX)
+	if (hc_decimal_parse(values->text[key], &number) < 0 || number > UINT_MAX)
 		return hc_fail(EBADMSG, "line %u: a number is wanted, not %s", values->line[key],
 		        hc_quote(values->text[key]).s);
 	*ret_number = (unsigned)number;
@@ -105,7 +93,7 @@ static int check_processor(const struct values *values, const struct hc_processo
 			return hc_fail(EBADMSG, "it doesn't say on which processor it was measured: no line \"%s=\"",
 			        key_names[key]);
 
-	unsigned family, model, stepping;
+	unsigned family = 0, model = 0, stepping = 0;
 	int r = read_processor_number(values, KEY_FAMILY, &family);
 	if (r == 0)
 		r = read_processor_number(values, KEY_MODEL, &model);
@@ -131,7 +119,7 @@ static int read_step(char *step, struct hc_ladder *ladder) {
 	*colon = '\0';
 
 	uint64_t up_to = UINT64_MAX;
-	if (strcmp(step, "max") != 0 && (!read_number(step, &up_to) || up_to == UINT64_MAX))
+	if (strcmp(step, "max") != 0 && (hc_decimal_parse(step, &up_to) < 0 || up_to == UINT64_MAX))
 		return hc_fail(EBADMSG, "a length is a number of bytes or \"max\", not %s", hc_quote(step).s);
 
 	const struct hc_method *method;

@@ -9,6 +9,7 @@
 #include <hugeclear/hugeclear.h>
 
 #include "base/arith.h"
+#include "sys/meminfo.h"
 
 /* "55fd4d600000-55fd4d800000 rw-p ..." */
 static bool parse_head(const char *line, uint64_t *ret_begin, uint64_t *ret_end) {
@@ -28,15 +29,7 @@ static bool parse_field(const char *line, const char *name, uint64_t *ret_bytes)
 	size_t len = strlen(name);
 	if (strncmp(line, name, len) != 0 || line[len] != ':')
 		return false;
-	const char *digits = line + len + 1;
-	while (*digits == ' ' || *digits == '\t')
-		digits++;
-	if (!isdigit((unsigned char)*digits))
-		return false;
-	char *end;
-	errno = 0;
-	unsigned long long kib = strtoull(digits, &end, 10);
-	return errno == 0 && strncmp(end, " kB", 3) == 0 && hc_mul_ok(kib, 1024, ret_bytes);
+	return hc_meminfo_bytes(line + len + 1, ret_bytes);
 }
 
 void hc_smaps_parse(const char *text, uint64_t begin, uint64_t end, struct hc_smaps *ret_smaps) {

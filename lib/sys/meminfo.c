@@ -7,6 +7,7 @@
 #include <hugeclear/hugeclear.h>
 
 #include "base/arith.h"
+#include "base/decimal.h"
 #include "base/quote.h"
 #include "sys/warnings.h"
 
@@ -36,22 +37,26 @@ static const struct {
 };
 #define NR_LINES (sizeof(lines) / sizeof(lines[0]))
 
+/* Of the line, which somebody may have edited. */
+static bool is_end(const char *p) {
+	p += strspn(p, " \t\r");
+	return *p == '\0' || *p == '\n';
+}
+
+bool hc_meminfo_bytes(const char *text, uint64_t *ret_bytes) {
+	const char *p = text + strspn(text, " \t");
+	uint64_t kib;
+	return hc_decimal_take(&p, &kib) == 0 && strncmp(p, " kB", 3) == 0 && is_end(p + 3) &&
+	       hc_mul_ok(kib, 1024, ret_bytes);
+}
+
 /* pre: at most 2^64 - 1 is HC_UNKNOWN, and no machine has as much */
 static bool read_number(const char *text, enum kind kind, uint64_t *ret_number) {
-	text += strspn(text, " \t");
-	uint64_t number = 0;
-	const char *p = text;
-	for (; *p >= '0' && *p <= '9'; p++)
-		if (!hc_mul_ok(number, 10, &number) || !hc_add_ok(number, (uint64_t)(*p - '0'), &number))
-			return false;
-	if (p == text)
-		return false;
-	if (kind != HUGE_PAGES) {
-		if (strncmp(p, " kB", 3) != 0 || !hc_mul_ok(number, 1024, &number))
-			return false;
-		p += 3;
-	}
-	if (p[strspn(p, " \t\r")] != '\0')
+	if (kind != HUGE_PAGES)
+		return hc_meminfo_bytes(text, ret_number);
+	const char *p = text + strspn(text, " \t");
+	uint64_t number;
+	if (hc_decimal_take(&p, &number) < 0 || !is_end(p))
 		return false;
 	*ret_number = number;
 	return true;

@@ -22,6 +22,12 @@ struct hc_meminfo {
 	bool has_huge_page_lines; /* one of the lines of hugetlb is there, in whatever form */
 };
 
+/*
+ * What stands behind the colon of a line "MemTotal:  16384 kB", in bytes: of this and other files that the
+ * kernel writes in that form. False where it is anything else.
+ */
+bool hc_meminfo_bytes(const char *text, uint64_t *ret_bytes);
+
 /* warnings may be NULL. Can't fail: what can't be read is unknown, and said in warnings. */
 void hc_meminfo_read(const struct hc_root *root, struct hc_warnings *warnings, struct hc_meminfo *ret_meminfo);
 

@@ -1,9 +1,11 @@
 #include "sys/mountinfo.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 
 /* Deeper nesting of mounts than this is taken for a circle in a broken table. */
@@ -60,10 +62,11 @@ bool hc_mount_path_within(const char *path, const char *top, const char **ret_re
 }
 
 static bool read_id(const char *field, unsigned long *ret_id) {
-	char *end;
-	errno = 0;
-	*ret_id = strtoul(field, &end, 10);
-	return *field >= '0' && *field <= '9' && *end == '\0' && errno == 0;
+	uint64_t id;
+	if (hc_decimal_parse(field, &id) < 0 || id > ULONG_MAX)
+		return false;
+	*ret_id = (unsigned long)id;
+	return true;
 }
 
 /* "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:1 master:2 - tmpfs tmpfs rw,mode=755" */

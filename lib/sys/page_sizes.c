@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/quote.h"
 #include "base/size.h"
@@ -32,11 +33,9 @@ bool hc_page_size_of_folder(const char *name, uint64_t *ret_bytes) {
 	const char *p = name + sizeof(prefix) - 1;
 	if (*p == '0')
 		return false;
-	uint64_t kib = 0;
-	for (; *p >= '0' && *p <= '9'; p++)
-		if (!hc_mul_ok(kib, 10, &kib) || !hc_add_ok(kib, (uint64_t)(*p - '0'), &kib))
-			return false;
-	return strcmp(p, "kB") == 0 && hc_is_power_of_two(kib) && hc_mul_ok(kib, 1024, ret_bytes);
+	uint64_t kib;
+	return hc_decimal_take(&p, &kib) == 0 && strcmp(p, "kB") == 0 && hc_is_power_of_two(kib) &&
+	       hc_mul_ok(kib, 1024, ret_bytes);
 }
 
 static int take_folder(void *user, const char *name) {

@@ -16,6 +16,7 @@
 #include "sys/meminfo.h"
 #include "sys/page_sizes.h"
 #include "sys/pool_lock.h"
+#include "sys/topology.h"
 
 #define NODES_FOLDER "sys/devices/system/node"
 #define POOLS_FOLDER "sys/kernel/mm/hugepages"
@@ -178,8 +179,7 @@ static int read_now(struct setting *s, struct counts *ret_counts) {
 static int add_node_count(void *user, const char *name) {
 	struct node_counts *nodes = user;
 	unsigned node;
-	char rest;
-	if (sscanf(name, "node%5u%c", &node, &rest) != 1)
+	if (!hc_node_of_folder(name, &node))
 		return 0;
 	struct hc_node_pool pool;
 	if (hc_node_pool_read(nodes->root, nodes->page_size, node, NULL, &pool) < 0 || pool.persistent == HC_UNKNOWN)

@@ -2,12 +2,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "base/arith.h"
+#include "base/decimal.h"
 #include "sys/mountinfo.h"
 #include "sys/processor.h"
 #include "sys/warnings.h"
@@ -38,6 +40,12 @@ static bool has_flag(const char *flags, const char *flag) {
 	return false;
 }
 
+/* 0 where it isn't one ("stepping : unknown"). */
+static unsigned number_of(const char *value) {
+	uint64_t number;
+	return hc_decimal_parse(value, &number) == 0 && number <= UINT_MAX ? (unsigned)number : 0;
+}
+
 /* The first processor of the list stands for all. Each architecture has its own keys. */
 static void read_cpuinfo(
         const struct hc_root *root, struct hc_warnings *warnings, struct hc_processor_words *words, int *ret_virtual) {
@@ -66,11 +74,11 @@ static void read_cpuinfo(
 		         (strcmp(line, "cpu") == 0 && *words->model_name == '\0'))
 			copy_text(words->model_name, sizeof(words->model_name), value);
 		else if (strcmp(line, "cpu family") == 0)
-			processor->family = (unsigned)strtoul(value, NULL, 10);
+			processor->family = number_of(value);
 		else if (strcmp(line, "model") == 0)
-			processor->model = (unsigned)strtoul(value, NULL, 10);
+			processor->model = number_of(value);
 		else if (strcmp(line, "stepping") == 0)
-			processor->stepping = (unsigned)strtoul(value, NULL, 10);
+			processor->stepping = number_of(value);
 		else if (strcmp(line, "flags") == 0)
 			*ret_virtual = has_flag(value, "hypervisor");
 	}

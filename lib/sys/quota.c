@@ -9,6 +9,7 @@
 #include <hugeclear/hugeclear.h>
 
 #include "base/arith.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/quote.h"
 #include "sys/affinity.h"
@@ -22,12 +23,7 @@ struct search {
 
 /* Reads digits at *p and moves it behind them. False where there is no number above 0 of 64 bits. */
 static bool read_number(const char **p, uint64_t *ret_number) {
-	uint64_t number = 0;
-	bool fits = true;
-	for (; **p >= '0' && **p <= '9'; (*p)++)
-		fits = fits && hc_mul_ok(number, 10, &number) && hc_add_ok(number, (uint64_t)(**p - '0'), &number);
-	*ret_number = number;
-	return fits && number > 0;
+	return hc_decimal_take(p, ret_number) == 0 && *ret_number > 0;
 }
 
 static bool is_end(const char *p) {

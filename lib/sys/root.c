@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/arith.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/quote.h"
 
@@ -208,14 +209,12 @@ int hc_root_read_u64(const struct hc_root *root, const char *path, uint64_t *ret
 	if (n < 0)
 		return n;
 
-	uint64_t value = 0;
-	bool fits = true;
+	uint64_t value;
 	const char *p = text;
-	for (; *p >= '0' && *p <= '9'; p++)
-		fits = fits && hc_mul_ok(value, 10, &value) && hc_add_ok(value, (uint64_t)(*p - '0'), &value);
-	if (p == text || p[strspn(p, " \t\n")] != '\0')
+	int r = hc_decimal_take(&p, &value);
+	if (r == -EINVAL || p[strspn(p, " \t\n")] != '\0')
 		return hc_fail(EBADMSG, "%s: not a number: %s", name_of(root, path).s, hc_quote(text).s);
-	if (!fits)
+	if (r < 0)
 		return hc_fail(ERANGE, "%s: %s is 2^64 or more", name_of(root, path).s, hc_quote(text).s);
 	*ret_value = value;
 	return 0;

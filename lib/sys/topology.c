@@ -6,12 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arith.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/quote.h"
+#include "sys/meminfo.h"
 
 #define NODE_FOLDER "sys/devices/system/node"
 #define CPUS_ONLINE "sys/devices/system/cpu/online"
+
+/* The kernel keeps a distance in a byte: a larger number is something else. */
+#define DISTANCE_MAX 999999
 
 struct hc_topology {
 	struct hc_idset *cpus_online, *online, *possible, *with_memory;
@@ -74,15 +78,18 @@ static int read_list_or_empty(
 	return *ret_set ? 0 : hc_fail(ENOMEM, "no memory for a set of numbers");
 }
 
+bool hc_node_of_folder(const char *name, unsigned *ret_id) {
+	uint64_t id;
+	if (strncmp(name, "node", 4) != 0 || hc_decimal_parse(name + 4, &id) < 0 || id > HC_IDSET_MAX)
+		return false;
+	*ret_id = (unsigned)id;
+	return true;
+}
+
 /* Adds the number of an entry "node8" to the set. */
 static int add_node_folder(void *user, const char *name) {
-	if (strncmp(name, "node", 4) != 0 || strlen(name) > 9)
-		return 0;
-	unsigned id = 0;
-	const char *p = name + 4;
-	for (; *p >= '0' && *p <= '9'; p++)
-		id = id * 10 + (unsigned)(*p - '0');
-	return *p != '\0' || p == name + 4 || id > HC_IDSET_MAX ? 0 : hc_idset_add(user, id);
+	unsigned id;
+	return hc_node_of_folder(name, &id) ? hc_idset_add(user, id) : 0;
 }
 
 /*
@@ -137,14 +144,8 @@ static uint64_t find_memory(const char *text, const char *key) {
 		if (strncmp(p, key, key_len) != 0)
 			continue;
 		p += key_len;
-		p += strspn(p, " \t");
-		uint64_t value = 0;
-		bool fits = *p >= '0' && *p <= '9';
-		for (; *p >= '0' && *p <= '9'; p++)
-			fits = fits && hc_mul_ok(value, 10, &value) && hc_add_ok(value, (uint64_t)(*p - '0'), &value);
-		if (!fits || strncmp(p, " kB", 3) != 0 || !hc_mul_ok(value, 1024, &value))
-			return HC_UNKNOWN;
-		return value;
+		uint64_t bytes;
+		return hc_meminfo_bytes(p, &bytes) ? bytes : HC_UNKNOWN;
 	}
 	return HC_UNKNOWN;
 }
@@ -193,13 +194,10 @@ static int read_distances(const struct hc_root *root, const struct hc_topology *
 	unsigned count = 0;
 	bool ok = true;
 	for (const char *p = text + strspn(text, " \n"); *p && ok; p += strspn(p, " \n")) {
-		int distance = 0;
-		size_t digits = strspn(p, "0123456789");
-		ok = digits > 0 && digits < 7 && count < topology->nr_nodes;
-		for (; ok && digits > 0; digits--, p++)
-			distance = distance * 10 + (*p - '0');
+		uint64_t distance;
+		ok = hc_decimal_take(&p, &distance) == 0 && distance <= DISTANCE_MAX && count < topology->nr_nodes;
 		if (ok)
-			row[count++] = distance;
+			row[count++] = (int)distance;
 	}
 	if (!ok || count != topology->nr_nodes) {
 		hc_warn(sink, "%s: not one distance for each of the %u online nodes: %s", name, topology->nr_nodes,

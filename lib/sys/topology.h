@@ -47,6 +47,9 @@ int hc_topology_distance(const struct hc_topology *topology, unsigned from, unsi
  */
 int hc_topology_check_memory(const struct hc_topology *topology, const struct hc_idset *nodes);
 
+/* The number of a folder "node8"; false for any other name. */
+bool hc_node_of_folder(const char *name, unsigned *ret_id);
+
 /* The node that this CPU belongs to; -ENOENT where none says so. */
 int hc_topology_node_of_cpu(const struct hc_topology *topology, unsigned cpu);
 

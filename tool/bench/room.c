@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/arith.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/size.h"
 #include "bench/harness.h"
@@ -47,12 +48,8 @@ int room_read_page(const char *verb, const char *text, struct room_page *ret_pag
 
 int room_read_node(const struct bench_run *run, const char *text, int *ret_node) {
 	/* Digits only: a list or a range would bind to more than one. */
-	uint64_t id = 0;
-	bool is_number = *text != '\0';
-	for (const char *c = text; *c; c++)
-		is_number = is_number && *c >= '0' && *c <= '9' && hc_mul_ok(id, 10, &id) &&
-		            hc_add_ok(id, (uint64_t)(*c - '0'), &id) && id <= 65535;
-
+	uint64_t id;
+	bool is_number = hc_decimal_parse(text, &id) == 0 && id <= 65535;
 	const struct hc_node *node = is_number ? hc_machine_node_by_id(run->machine, (unsigned)id) : NULL;
 	if (node && node->has_memory) {
 		*ret_node = (int)id;
