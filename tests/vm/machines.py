@@ -47,6 +47,12 @@ def measured_on_node_1(command):
     assert all(sample > 0 for run in runs for sample in run["samples"])
 
 
+def node_1_is_too_small(command):
+    """20 pages aren't on node 1, though the machine has 32: exit code 3 with the node and what to do"""
+    assert command.code == 3, command.code
+    assert "node 1" in command.text and "hugeclear reserve 2M@1=+4" in command.text
+
+
 def no_memory_on_node_1(command):
     """node 1 is refused, as it has no memory"""
     assert command.code in (4, 64), command.code
@@ -73,6 +79,8 @@ MACHINES = {
          ("status --json", shows_two_nodes),
          ("/vm_nodes two", None),
          ("bench clear -s 16M -p 2M -e 2M -f default -l 1 --node 1", measured_on_node_1),
+         ("bench map -s 16M -p 2M,thp,base -l 1 --node 1", measured_on_node_1),
+         ("bench map -s 40M -p 2M -l 1 --node 1", node_1_is_too_small),
          ("reserve 2M@1=+8", None),
          ("status --json", reserved_on_node_1),
          ("reserve --force 2M@1=180", too_many_on_node_1)]),
@@ -83,6 +91,7 @@ MACHINES = {
          ("status --json", shows_memoryless_node),
          ("/vm_nodes memoryless", None),
          ("bench clear -s 8M -p 2M --node 1", no_memory_on_node_1),
+         ("bench map -s 8M -p 2M --node 1", no_memory_on_node_1),
          ("bench clear -s 8M -p 2M -e 2M -f default -l 1 --cpus 1", None),
          ("reserve 2M@1=+1", no_memory_on_node_1)]),
     "cpuless": Machine(
@@ -91,5 +100,6 @@ MACHINES = {
         [("reserve 2M@0=16 2M@1=16", None),
          ("status --json", shows_cpuless_node),
          ("/vm_nodes cpuless", None),
-         ("bench clear -s 8M -p 2M -e 2M -f default -l 1 -t 2 --node 1", measured_on_node_1)]),
+         ("bench clear -s 8M -p 2M -e 2M -f default -l 1 -t 2 --node 1", measured_on_node_1),
+         ("bench map -s 8M -p 2M -l 1 -t 2 --node 1", measured_on_node_1)]),
 }
