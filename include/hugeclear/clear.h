@@ -15,6 +15,11 @@
 
 #ifdef __cplusplus
 extern "C" {
+#ifdef __GNUC__
+/* For structs and functions of one name, see <hugeclear/hugeclear.h>. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
 #endif
 
 enum hc_intent {
@@ -207,6 +212,9 @@ HC_API int hc_clear_profile_save(
         const char *path, const char *comment, const struct hc_clear_profile_step *steps, size_t nr_steps);
 
 #ifdef __cplusplus
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
+#endif
 }
 #endif
 

@@ -18,6 +18,9 @@
  * Structs that functions return pointers to may grow at their end: don't copy
  * them, don't put them into arrays, use the functions that return the next one.
  *
+ * A function that only gives a struct away has its name, as stat(2) has: in C++ too the
+ * struct's is written in full, "const struct hc_map_state *".
+ *
  * The library never prints, exits, installs a signal handler, changes SIGPIPE or
  * raises a limit of its process.
  *

@@ -17,6 +17,11 @@
 
 #ifdef __cplusplus
 extern "C" {
+#ifdef __GNUC__
+/* For structs and functions of one name, see <hugeclear/hugeclear.h>. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
 #endif
 
 /* Who uses it one thread at a time, as every object; the memory itself belongs to the caller's threads. */
@@ -258,6 +263,9 @@ HC_API int hc_map_reset(struct hc_map *map, const struct hc_map_work_opts *opts,
 HC_API int hc_map_discard(struct hc_map *map, size_t offset, size_t len, uint64_t *done);
 
 #ifdef __cplusplus
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
+#endif
 }
 #endif
 

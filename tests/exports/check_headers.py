@@ -11,7 +11,7 @@ import tempfile
 
 import public_api
 
-WARNINGS = ["-Wall", "-Wextra", "-Wundef", "-Werror", "-pedantic"]
+WARNINGS = ["-Wall", "-Wextra", "-Wundef", "-Wshadow", "-Werror", "-pedantic"]
 # Twice: the guard. No _GNU_SOURCE: the headers are strict C.
 TWICE = "#include <hugeclear/{0}>\n#include <hugeclear/{0}>\n"
 

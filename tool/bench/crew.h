@@ -1,6 +1,11 @@
 /*
  * Threads for what a benchmark runs itself, where the library's own threads are
  * not what is measured: started once, outside of all timing.
+ *
+ * The library has a team (lib/sys/team) that looks alike, and isn't used here. It hands out blocks to whoever
+ * is free, so a thread that wakes up late leaves its part to another, where a benchmark of N
+ * threads wants each to do its own, at its place; it works without any thread, which would be
+ * measured as one; and what the command measures the library with isn't to be the library's inside.
  */
 #ifndef HC_BENCH_CREW_H
 #define HC_BENCH_CREW_H
