@@ -146,8 +146,8 @@ struct hc_map_opts {
  *     THP are off for the machine or the process;
  *   -EIO where pages aren't on their nodes or of their size although the kernel said so;
  *   -EINVAL for a len of 0 or that can't be rounded up, settings that make no
- *     sense together, a list that can't be read, a node that isn't online or has
- *     no memory, a CPU that isn't allowed;
+ *     sense together, a list that can't be read, a node that isn't online, has
+ *     no memory or isn't in the process's cpuset, a CPU that isn't allowed;
  *   -EPERM, -ENOSYS where the kernel or a seccomp filter refuses memory policies,
  *     and one was asked for; -EPERM where multi-size THP can't be verified;
  *   -EHWPOISON where a page has a memory error;

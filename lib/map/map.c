@@ -12,6 +12,7 @@
 #include "base/size.h"
 #include "map/mapping.h"
 #include "map/prefer.h"
+#include "sys/policy.h"
 #include "sys/topology.h"
 
 #define FLAGS_KNOWN (HC_MAP_MEMFD | HC_MAP_POPULATE | HC_MAP_DONTFORK | HC_MAP_DONTDUMP | HC_MAP_NORESERVE)
@@ -77,6 +78,17 @@ static int check_opts(size_t len, const struct hc_map_opts *opts) {
 	return r < 0 ? r : check_populating(opts);
 }
 
+/* Where that can't be asked, mbind() is as forbidden, and says so. */
+static int check_cpuset(const struct hc_idset *nodes) {
+	struct hc_idset *allowed;
+	int r = hc_policy_allowed(&allowed);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	r = hc_policy_check(nodes, allowed);
+	hc_idset_free(allowed);
+	return r;
+}
+
 static int read_nodes(const struct hc_root *root, const struct hc_map_opts *opts, struct hc_idset **ret_nodes) {
 	*ret_nodes = NULL;
 	if (!opts->nodes)
@@ -89,6 +101,8 @@ static int read_nodes(const struct hc_root *root, const struct hc_map_opts *opts
 	r = hc_topology_read(root, NULL, &topology);
 	if (r == 0)
 		r = hc_topology_check_memory(topology, nodes);
+	if (r == 0)
+		r = check_cpuset(nodes);
 	if (r == 0 && opts->placement == HC_PLACE_PREFERRED && hc_idset_count(nodes) > 1)
 		r = hc_fail(EINVAL, "one node can be preferred, not '%s'", hc_idset_text(nodes));
 	hc_topology_free(topology);

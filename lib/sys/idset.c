@@ -79,13 +79,6 @@ int hc_idset_add(struct hc_idset *set, unsigned id) {
 	return 0;
 }
 
-void hc_idset_remove(struct hc_idset *set, unsigned id) {
-	if (!hc_idset_has(set, id))
-		return;
-	set->words[id / WORD_BITS] &= ~(1UL << (id % WORD_BITS));
-	text_drop(set);
-}
-
 int hc_idset_copy(const struct hc_idset *set, struct hc_idset **ret_copy) {
 	return hc_idset_from_mask(set ? set->words : NULL, set ? set->nr_words * WORD_BITS : 0, ret_copy);
 }

@@ -20,7 +20,6 @@
 struct hc_idset *hc_idset_new(void);                  /* NULL: no memory */
 struct hc_idset *hc_idset_free(struct hc_idset *set); /* takes and returns NULL */
 int hc_idset_add(struct hc_idset *set, unsigned id);  /* -ERANGE, -ENOMEM */
-void hc_idset_remove(struct hc_idset *set, unsigned id);
 int hc_idset_copy(const struct hc_idset *set, struct hc_idset **ret_copy);
 /* True where every member of small is in large. */
 bool hc_idset_is_subset(const struct hc_idset *small, const struct hc_idset *large);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -50,24 +51,13 @@ int hc_policy_bind(void *p, size_t len, int mode, const struct hc_idset *nodes, 
 	return r;
 }
 
-int hc_policy_set_thread(int mode, const struct hc_idset *nodes) {
-	unsigned long *mask, maxnode;
-	int r = mask_of(nodes, &mask, &maxnode);
-	if (r < 0)
-		return r;
-	if (syscall(SYS_set_mempolicy, mode, mask, maxnode) < 0)
-		r = fail_apply(errno, "set_mempolicy", nodes);
-	free(mask);
-	return r;
-}
-
 /*
  * The kernel refuses a mask that is shorter than its own with EINVAL, and writes
  * no more than its own: the mask grows until it is long enough.
  */
-static int get_policy(const void *p, unsigned long flags, int *ret_mode, struct hc_idset **ret_nodes) {
+int hc_policy_allowed(struct hc_idset **ret_nodes) {
 	unsigned long *mask = NULL;
-	int err = EINVAL, mode = 0;
+	int err = EINVAL;
 	unsigned long bits = MASK_BITS_FIRST;
 	for (; err == EINVAL && bits <= MASK_BITS_LAST; bits *= 2) {
 		free(mask);
@@ -75,32 +65,29 @@ static int get_policy(const void *p, unsigned long flags, int *ret_mode, struct 
 		if (!mask)
 			return hc_fail(ENOMEM, "no memory for a mask of %lu nodes", bits);
 		/* One more, as the kernel looks at maxnode - 1 bits. */
-		err = syscall(SYS_get_mempolicy, &mode, mask, bits + 1, p, flags) < 0 ? errno : 0;
+		err = syscall(SYS_get_mempolicy, NULL, mask, bits + 1, NULL, MPOL_F_MEMS_ALLOWED) < 0 ? errno : 0;
 		if (err == 0)
 			break;
 	}
-	struct hc_idset *nodes = NULL;
-	int r = err != 0 ? fail_call(err, "get_mempolicy", "the memory policy can't be read")
-	                 : hc_idset_from_mask(mask, bits, &nodes);
+	int r = err != 0 ? fail_call(err, "get_mempolicy", "the nodes of the cpuset can't be read")
+	                 : hc_idset_from_mask(mask, bits, ret_nodes);
 	free(mask);
+	return r;
+}
+
+int hc_policy_check(const struct hc_idset *wanted, const struct hc_idset *allowed) {
+	if (hc_idset_is_subset(wanted, allowed))
+		return 0;
+	struct hc_idset *missing = NULL;
+	int r = hc_idset_copy(wanted, &missing);
 	if (r < 0)
 		return r;
-	if (ret_mode)
-		*ret_mode = mode;
-	*ret_nodes = nodes;
-	return 0;
-}
-
-int hc_policy_get_thread(int *ret_mode, struct hc_idset **ret_nodes) {
-	return get_policy(NULL, 0, ret_mode, ret_nodes);
-}
-
-int hc_policy_get_at(const void *p, int *ret_mode, struct hc_idset **ret_nodes) {
-	return get_policy(p, MPOL_F_ADDR, ret_mode, ret_nodes);
-}
-
-int hc_policy_allowed(struct hc_idset **ret_nodes) {
-	return get_policy(NULL, MPOL_F_MEMS_ALLOWED, NULL, ret_nodes);
+	hc_idset_subtract(missing, allowed);
+	bool several = hc_idset_count(missing) > 1;
+	r = hc_fail(EINVAL, "memory on node%s %s is wanted, but this process's cpuset doesn't allow %s, only %s",
+	        several ? "s" : "", hc_idset_text(missing), several ? "them" : "it", hc_idset_text(allowed));
+	hc_idset_free(missing);
+	return r;
 }
 
 int hc_policy_page_nodes(void *const *pages, size_t count, int *ret_nodes) {

@@ -1,12 +1,12 @@
 /*
- * Memory policy: thin wrappers over mbind(2), set_mempolicy(2), get_mempolicy(2)
- * and move_pages(2).
+ * Memory policy: thin wrappers over mbind(2), get_mempolicy(2) and
+ * move_pages(2).
  *
  * They return 0 or a negative errno with a detail that says what was not done.
  * -EPERM and -ENOSYS come from seccomp profiles (containers' default ones refuse
  * these calls without CAP_SYS_NICE) and from kernels without NUMA: nothing was
  * applied then, and nobody may claim it was. Whether the nodes are there has to
- * be asked before (hc_topology_check_memory()): the kernel uses what it can of a
+ * be asked before (hc_topology_check_memory(), hc_policy_check()): the kernel uses what it can of a
  * mask, and says -EINVAL only when nothing is left of it.
  */
 #ifndef HC_SYS_POLICY_H
@@ -25,17 +25,11 @@
  */
 int hc_policy_bind(void *p, size_t len, int mode, const struct hc_idset *nodes, unsigned flags);
 
-/* Sets the calling thread's policy for memory that has none of its own. */
-int hc_policy_set_thread(int mode, const struct hc_idset *nodes);
-
-/* The calling thread's policy; *ret_nodes is freed by the caller. */
-int hc_policy_get_thread(int *ret_mode, struct hc_idset **ret_nodes);
-
-/* The policy of the memory at p. -EFAULT where nothing is mapped. */
-int hc_policy_get_at(const void *p, int *ret_mode, struct hc_idset **ret_nodes);
-
-/* The nodes that the calling thread may take memory from, by its cpuset. */
+/* The nodes that the calling thread may take memory from, by its cpuset; freed by the caller. */
 int hc_policy_allowed(struct hc_idset **ret_nodes);
+
+/* -EINVAL with both where a wanted node isn't among those. */
+int hc_policy_check(const struct hc_idset *wanted, const struct hc_idset *allowed);
 
 /*
  * The node of each of count pages, by an address within it; -ENOENT and other

@@ -18,7 +18,7 @@
 #define DISTANCE_MAX 999999
 
 struct hc_topology {
-	struct hc_idset *cpus_online, *online, *possible, *with_memory;
+	struct hc_idset *cpus_online, *online, *with_memory;
 	unsigned nr_nodes;      /* == hc_idset_count(online), and of all arrays below */
 	struct hc_node *nodes;  /* in the order of their numbers */
 	struct hc_idset **cpus; /* what nodes[i].cpus points to */
@@ -34,7 +34,6 @@ struct hc_topology *hc_topology_free(struct hc_topology *topology) {
 	free(topology->nodes);
 	free(topology->distances);
 	hc_idset_free(topology->with_memory);
-	hc_idset_free(topology->possible);
 	hc_idset_free(topology->online);
 	hc_idset_free(topology->cpus_online);
 	free(topology);
@@ -308,10 +307,6 @@ static int fill(const struct hc_root *root, struct hc_topology *topology, struct
 	if (r == 0)
 		r = read_online(root, sink, &topology->online, &numa);
 	if (r == 0)
-		r = read_list_or_empty(root, NODE_FOLDER "/possible", sink, &topology->possible);
-	if (r == 0)
-		r = hc_idset_unite(topology->possible, topology->online);
-	if (r == 0)
 		r = alloc_nodes(topology);
 	if (r < 0)
 		return r;
@@ -358,14 +353,6 @@ int hc_topology_read(const struct hc_root *root, struct hc_warnings *sink, struc
 
 const struct hc_idset *hc_topology_cpus_online(const struct hc_topology *topology) {
 	return topology->cpus_online;
-}
-
-const struct hc_idset *hc_topology_nodes_online(const struct hc_topology *topology) {
-	return topology->online;
-}
-
-const struct hc_idset *hc_topology_nodes_possible(const struct hc_topology *topology) {
-	return topology->possible;
 }
 
 const struct hc_idset *hc_topology_nodes_with_memory(const struct hc_topology *topology) {
@@ -433,11 +420,4 @@ int hc_topology_check_memory(const struct hc_topology *topology, const struct hc
 	hc_idset_free(bare);
 	hc_idset_free(offline);
 	return r;
-}
-
-int hc_topology_node_of_cpu(const struct hc_topology *topology, unsigned cpu) {
-	for (unsigned i = 0; i < topology->nr_nodes; i++)
-		if (hc_idset_has(topology->nodes[i].cpus, cpu))
-			return (int)topology->nodes[i].id;
-	return hc_fail(ENOENT, "CPU %u isn't on any online node", cpu);
 }

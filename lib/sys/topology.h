@@ -29,10 +29,8 @@ int hc_topology_read(const struct hc_root *root, struct hc_warnings *sink, struc
 /* Takes and returns NULL. */
 struct hc_topology *hc_topology_free(struct hc_topology *topology);
 
-/* Sets owned by the topology, never NULL. possible may be wider than online. */
+/* Sets owned by the topology, never NULL. */
 const struct hc_idset *hc_topology_cpus_online(const struct hc_topology *topology);
-const struct hc_idset *hc_topology_nodes_online(const struct hc_topology *topology);
-const struct hc_idset *hc_topology_nodes_possible(const struct hc_topology *topology);
 const struct hc_idset *hc_topology_nodes_with_memory(const struct hc_topology *topology);
 
 /* As the functions of hc_machine with these names: see <hugeclear/sys.h>. */
@@ -49,8 +47,5 @@ int hc_topology_check_memory(const struct hc_topology *topology, const struct hc
 
 /* The number of a folder "node8"; false for any other name. */
 bool hc_node_of_folder(const char *name, unsigned *ret_id);
-
-/* The node that this CPU belongs to; -ENOENT where none says so. */
-int hc_topology_node_of_cpu(const struct hc_topology *topology, unsigned cpu);
 
 #endif

@@ -11,9 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 static void check_node(const struct hc_topology *topology, const struct hc_node *node) {
 	const struct hc_node *memory = NULL;
-	if (!node->cpus || hc_topology_node_by_id(topology, node->id) != node ||
-	        !hc_idset_has(hc_topology_nodes_online(topology), node->id) ||
-	        !hc_idset_has(hc_topology_nodes_possible(topology), node->id))
+	if (!node->cpus || hc_topology_node_by_id(topology, node->id) != node)
 		abort();
 	if (node->nearest_memory >= 0) {
 		memory = hc_topology_node_by_id(topology, (unsigned)node->nearest_memory);
@@ -33,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len) {
 	struct fuzz_root fuzz = {
 	        .bytes = bytes,
 	        .len = len,
-	        .names = {"node/online", "cpulist", "distance", "meminfo", "has_memory", "possible", "cpu/online"},
+	        .names = {"node/online", "cpulist", "distance", "meminfo", "has_memory", "cpu/online"},
 	};
 	struct hc_root root = fuzz_root(&fuzz);
 	struct hc_warnings sink = {0};
@@ -43,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len) {
 	unsigned nr_nodes = 0;
 	for (const struct hc_node *node; (node = hc_topology_node(topology, nr_nodes)) != NULL; nr_nodes++)
 		check_node(topology, node);
-	if (nr_nodes == 0 || nr_nodes != hc_idset_count(hc_topology_nodes_online(topology)))
+	if (nr_nodes == 0)
 		abort();
 	hc_topology_free(topology);
 	hc_warnings_clear(&sink);

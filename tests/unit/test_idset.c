@@ -146,9 +146,8 @@ static void test_algebra(void **state) {
 	assert_string_equal(hc_idset_text(copy), "0-1,100");
 	assert_ok(hc_idset_unite(copy, b));
 	assert_string_equal(hc_idset_text(copy), "0-5,64,100");
-	hc_idset_remove(copy, 64);
-	hc_idset_remove(copy, 65000);
-	assert_string_equal(hc_idset_text(copy), "0-5,100"); /* the kept text was dropped */
+	hc_idset_subtract(copy, b);
+	assert_string_equal(hc_idset_text(copy), "0-1,100"); /* the kept text was dropped */
 	hc_idset_intersect(copy, NULL);
 	assert_string_equal(hc_idset_text(copy), "");
 	assert_error(hc_idset_add(copy, HC_IDSET_MAX + 1), ERANGE);
