@@ -133,6 +133,9 @@ struct hc_map_opts {
  * HC_MAP_MEMFD it takes a shared mapping without a descriptor where memfd_create(2)
  * isn't there. THP are private here: HC_MAP_MEMFD takes hugetlb and base pages only.
  *
+ * Maps aren't offered to KSM, also where the process is (PR_SET_MEMORY_MERGE). Hugetlb pages never
+ * are: the kernel answers madvise(2) with MADV_MERGEABLE with 0 for them, and does nothing.
+ *
  * opts NULL is an exact map of the default hugetlb size, not populated.
  *
  * Returns 0 and a map for hc_map_close(); on an error nothing is left:

@@ -10,6 +10,7 @@
 #include "clear/choice.h"
 #include "clear/plan.h"
 #include "clear/steps.h"
+#include "sys/affinity.h"
 
 int hc_clear(void *p, size_t len) {
 	if (len == 0)
@@ -22,21 +23,6 @@ int hc_clear(void *p, size_t len) {
 	return 0;
 }
 
-/* The CPU list as a set, or NULL where there is none. */
-static int read_cpus(const char *text, struct hc_idset **ret_cpus) {
-	*ret_cpus = NULL;
-	if (!text)
-		return 0;
-	int r = hc_idset_parse(text, ret_cpus);
-	if (r == -ERANGE) /* no such CPU, then; the detail is right */
-		return -EINVAL;
-	if (r == 0 && hc_idset_count(*ret_cpus) == 0) {
-		*ret_cpus = hc_idset_free(*ret_cpus);
-		return hc_fail(EINVAL, "the list of CPUs is empty: leave it out, or write one as in 0-3,8");
-	}
-	return r;
-}
-
 static int clear_with(void *p, size_t len, const struct hc_clear_opts *opts, struct hc_clear_report *report) {
 	if (!hc_intent_name((unsigned)opts->intent))
 		return hc_fail(EINVAL, "there is no intent %d", (int)opts->intent);
@@ -47,7 +33,7 @@ static int clear_with(void *p, size_t len, const struct hc_clear_opts *opts, str
 	if (r < 0)
 		return r;
 	struct hc_idset *cpus;
-	r = read_cpus(opts->cpus, &cpus);
+	r = hc_affinity_parse(opts->cpus, &cpus);
 	if (r < 0)
 		return r;
 

@@ -215,6 +215,12 @@ static int make_range(const struct hc_root *root, struct hc_map *map, const stru
 	/* Base pages are what was asked for, also where the machine makes all memory huge; kernels without THP don't know it. */
 	if (r == 0 && map->state.kind == HC_PAGES_BASE && !with_populate)
 		(void)madvise(map->address, map->length, MADV_NOHUGEPAGE);
+	/*
+	 * Where all of the process is offered to KSM (PR_SET_MEMORY_MERGE, Linux 6.4), pages that are equal, as zeroed ones are,
+	 * would become one: neither populated nor huge any more. Kernels without KSM don't know it.
+	 */
+	if (r == 0 && !map->shared && map->state.kind != HC_PAGES_HUGETLB)
+		(void)madvise(map->address, map->length, MADV_UNMERGEABLE);
 	return r;
 }
 

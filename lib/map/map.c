@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -97,7 +98,7 @@ static int read_nodes(const struct hc_root *root, const struct hc_map_opts *opts
 	struct hc_topology *topology = NULL;
 	int r = hc_idset_parse(opts->nodes, &nodes);
 	if (r < 0)
-		return hc_fail(EINVAL, "%s", hc_error_detail());
+		return r == -ERANGE ? -EINVAL : r; /* no such node, then; the detail is right */
 	r = hc_topology_read(root, NULL, &topology);
 	if (r == 0)
 		r = hc_topology_check_memory(topology, nodes);
@@ -171,6 +172,42 @@ int hc_map_residency(const struct hc_map *map, size_t offset, size_t len, unsign
 	for (size_t i = 0; i < len / map->base_page; i++)
 		vec[i] &= 1; /* the other bits are reserved */
 	return 0;
+}
+
+/* ---- The machine --------------------------------------------------------------- */
+
+/* At a time: the memfd, a folder of /sys, the files of a path on the way to one, another root for a limit's text. */
+#define SPARE_DESCRIPTORS 4
+
+/*
+ * The readers of /sys and /proc take what they can't read for unknown, and what is unknown is taken for
+ * absent here: for want of descriptors that would be a wrong answer, smaller pages at worst.
+ */
+static int check_descriptors(const struct hc_root *root) {
+	int fds[SPARE_DESCRIPTORS], nr = 0, err = 0;
+	while (nr < SPARE_DESCRIPTORS && err == 0) {
+		fds[nr] = fcntl(root->fd, F_DUPFD_CLOEXEC, 0);
+		err = fds[nr] < 0 ? errno : 0;
+		nr += err == 0;
+	}
+	while (nr > 0)
+		close(fds[--nr]);
+	return err ? -err : 0;
+}
+
+int hc_map_open_root(struct hc_root *ret_root) {
+	struct hc_root root;
+	int r = hc_root_open(NULL, &root);
+	if (r == 0) {
+		r = check_descriptors(&root);
+		if (r < 0)
+			hc_root_close(&root);
+		else
+			*ret_root = root;
+	}
+	if (r == -EMFILE || r == -ENFILE)
+		return hc_fail_errno(-r, "%d descriptors are needed for a moment", SPARE_DESCRIPTORS + 1);
+	return r;
 }
 
 /* ---- Opening ------------------------------------------------------------------- */
@@ -293,7 +330,7 @@ int hc_map_open(size_t len, const struct hc_map_opts *caller_opts, struct hc_map
 		r = hc_fail(EINVAL, "nowhere to put the map");
 	struct hc_root root;
 	if (r == 0)
-		r = hc_root_open(NULL, &root);
+		r = hc_map_open_root(&root);
 	if (r < 0)
 		return r;
 	struct hc_idset *nodes = NULL;
@@ -323,7 +360,7 @@ int hc_map_populate(struct hc_map *map, const struct hc_map_work_opts *caller_op
 		r = hc_fail(EINVAL, "%u is no way to populate a map that is open", (unsigned)opts.populate_by);
 	struct hc_root root;
 	if (r == 0)
-		r = hc_root_open(NULL, &root);
+		r = hc_map_open_root(&root);
 	if (r < 0)
 		return r;
 	r = populate_and_verify(&root, map,
@@ -345,7 +382,7 @@ int hc_map_verify(struct hc_map *map) {
 	int r = hc_map_check_owner(map);
 	struct hc_root root;
 	if (r == 0)
-		r = hc_root_open(NULL, &root);
+		r = hc_map_open_root(&root);
 	if (r < 0)
 		return r;
 	r = hc_survey(&root, map);

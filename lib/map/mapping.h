@@ -85,6 +85,9 @@ int hc_survey_check(const struct hc_map *map);
 /* -EINVAL for NULL, -ECHILD in a forked child. */
 int hc_map_check_owner(const struct hc_map *map);
 
+/* This machine's root, with room for the descriptors that are needed beside it: -EMFILE, -ENFILE. */
+int hc_map_open_root(struct hc_root *ret_root);
+
 /* One byte of vec for each base page of [address + offset, + len): 1 where it is there. */
 int hc_map_residency(const struct hc_map *map, size_t offset, size_t len, unsigned char *vec);
 

@@ -99,13 +99,12 @@ static size_t folio_at(int flags_fd, const uint64_t *entries, size_t i, size_t p
 }
 
 int hc_page_walk_any(const struct hc_root *root, const struct hc_page_range *range, uint64_t *sizes) {
-	int map_fd, flags_fd = -1;
-	int r = open_proc(root, "proc/self/pagemap", &map_fd);
-	if (r < 0)
-		return r;
+	int map_fd = -1, flags_fd = -1;
 	uint64_t *entries = calloc(range->pages, sizeof(*entries));
-	r = entries ? open_proc(root, "proc/kpageflags", &flags_fd)
-	            : hc_fail(ENOMEM, "no memory for a page table's copy");
+	int r = entries ? open_proc(root, "proc/self/pagemap", &map_fd)
+	                : hc_fail(ENOMEM, "no memory for a page table's copy");
+	if (r == 0)
+		r = open_proc(root, "proc/kpageflags", &flags_fd);
 	if (r == 0 && !read_words(map_fd, (uintptr_t)range->p / range->base_page, entries, range->pages))
 		r = hc_fail(EPERM, "/proc/self/pagemap can't be read");
 	for (size_t i = 0; r == 0 && i < range->pages;) {
@@ -122,6 +121,7 @@ int hc_page_walk_any(const struct hc_root *root, const struct hc_page_range *ran
 	free(entries);
 	if (flags_fd >= 0)
 		close(flags_fd);
-	close(map_fd);
+	if (map_fd >= 0)
+		close(map_fd);
 	return r == -EACCES || r == -ENOENT ? hc_fail(EPERM, "%s", hc_error_detail()) : r;
 }

@@ -21,7 +21,7 @@ int hc_page_walk_pmd(const struct hc_root *root, const struct hc_page_range *ran
 
 /*
  * The same for all sizes: pages that the kernel keeps as one (a folio) of which all is mapped in
- * order. Needs /proc/kpageflags and frame numbers: -EPERM without privilege.
+ * order. Needs /proc/kpageflags and frame numbers: -EPERM without privilege or without these files. -ENOMEM.
  */
 int hc_page_walk_any(const struct hc_root *root, const struct hc_page_range *range, uint64_t *sizes);
 

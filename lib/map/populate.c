@@ -22,6 +22,7 @@
 #include "base/size.h"
 #include "map/mapping.h"
 #include "map/shortage.h"
+#include "sys/affinity.h"
 #include "sys/team.h"
 
 /* Newer than the headers of Debian 12: madvise(2). */
@@ -230,11 +231,6 @@ static int check_way(const struct hc_map *map, enum hc_populate_by by) {
 	return 0;
 }
 
-static int read_cpus(const char *text, struct hc_idset **ret_cpus) {
-	*ret_cpus = NULL;
-	return text ? hc_idset_parse(text, ret_cpus) : 0;
-}
-
 int hc_populate_all(const struct hc_root *root, struct hc_map *map, const struct hc_map_work *work, uint64_t *done) {
 	*done = 0;
 	uint64_t unit = hc_map_unit(map), step;
@@ -249,7 +245,7 @@ int hc_populate_all(const struct hc_root *root, struct hc_map *map, const struct
 		populating.map_in_by = choose_way((size_t)map->base_page);
 
 	struct hc_idset *cpus;
-	r = read_cpus(work->cpus, &cpus);
+	r = hc_affinity_parse(work->cpus, &cpus);
 	if (r < 0)
 		return r;
 	free(map->threads_shortfall);

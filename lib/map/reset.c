@@ -118,7 +118,7 @@ static int reset_runs(struct resetting *resetting, uint64_t *done) {
 static int bring_in(struct hc_map *map, const struct hc_map_work_opts *opts) {
 	struct hc_root root;
 	uint64_t done;
-	int r = hc_root_open(NULL, &root);
+	int r = hc_map_open_root(&root);
 	if (r < 0)
 		return r;
 	r = hc_populate_all(&root, map,

@@ -47,6 +47,21 @@ int hc_affinity_get_from(long (*getaffinity)(size_t size, unsigned long *mask), 
 	return 0;
 }
 
+int hc_affinity_parse(const char *text, struct hc_idset **ret_cpus) {
+	struct hc_idset *cpus = NULL;
+	int r = text ? hc_idset_parse(text, &cpus) : 0;
+	if (r == -ERANGE) /* no such CPU, then; the detail is right */
+		return -EINVAL;
+	if (r < 0)
+		return r;
+	if (text && hc_idset_count(cpus) == 0) {
+		hc_idset_free(cpus);
+		return hc_fail(EINVAL, "the list of CPUs is empty: leave it out, or write one as in 0-3,8");
+	}
+	*ret_cpus = cpus;
+	return 0;
+}
+
 int hc_affinity_check(const struct hc_idset *wanted, const struct hc_idset *allowed) {
 	if (hc_idset_count(wanted) == 0)
 		return hc_fail(EINVAL, "an empty CPU list leaves nothing to run on: give one as in 0-3,8, within %s",

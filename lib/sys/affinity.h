@@ -7,6 +7,12 @@
 #include "sys/idset.h"
 
 /*
+ * A list of CPUs that an option gives, "0-3,8"; NULL for text NULL. -EINVAL where it can't be read, is
+ * empty, or has a number that no CPU has. Freed by the caller.
+ */
+int hc_affinity_parse(const char *text, struct hc_idset **ret_cpus);
+
+/*
  * The affinity of the calling thread, never empty; freed by the caller. The mask
  * grows until the kernel's fits: 1024 CPUs aren't the end.
  */

@@ -11,15 +11,7 @@
 
 #include <hugeclear/sys.h>
 
-#include "support/private_cgroup.h"
-
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, strerror(errno));           \
-			return 1;                                                                                      \
-		}                                                                                                      \
-	} while (0)
+#include "support/child.h"
 
 struct mounted {
 	const char *folder; /* below the test's own */

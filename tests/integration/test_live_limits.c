@@ -12,15 +12,8 @@
 
 #include <hugeclear/sys.h>
 
+#include "support/child.h"
 #include "support/private_cgroup.h"
-
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, strerror(errno));           \
-			return 1;                                                                                      \
-		}                                                                                                      \
-	} while (0)
 
 static struct private_cgroup group;
 

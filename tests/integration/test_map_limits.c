@@ -5,29 +5,24 @@
 #include "support/support.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <hugeclear/clear.h>
 #include <hugeclear/map.h>
 
+#include "support/child.h"
 #include "support/huge_pages.h"
 #include "support/private_cgroup.h"
 
 #define OPTS(...) (&(struct hc_map_opts){.size = sizeof(struct hc_map_opts), __VA_ARGS__})
-
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, hc_error_detail());         \
-			return 1;                                                                                      \
-		}                                                                                                      \
-	} while (0)
 
 #define RACES 1000
 
@@ -251,11 +246,53 @@ static void test_PL_03_races_without_reservation(void **state) {
 	race_with(HC_MAP_NORESERVE | HC_MAP_MEMFD);
 }
 
+/* The sanitizers leave mlockall() out. */
+#ifdef __SANITIZE_THREAD__
+#define HAS_MLOCKALL 0
+#elif defined(__has_feature)
+#define HAS_MLOCKALL !(__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define HAS_MLOCKALL 1
+#endif
+
+/* Huge pages stay where they are without mlock(2): a small limit is in nobody's way, until all has to be locked. */
+static int as_nobody_with_small_limit(void *unused) {
+	(void)unused;
+	struct hc_map *map = NULL;
+	const size_t len = 3 * page;
+	CHECK(setgroups(0, NULL) == 0 && setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0);
+	CHECK(setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){4 << 20, 4 << 20}) == 0);
+	for (unsigned memfd = 0; memfd <= HC_MAP_MEMFD; memfd += HC_MAP_MEMFD) {
+		CHECK(hc_map_open(len, OPTS(.flags = HC_MAP_POPULATE | memfd), &map) == 0);
+		CHECK(hc_map_verify(map) == 0);
+		map = hc_map_close(map);
+	}
+#if HAS_MLOCKALL
+	CHECK(mlockall(MCL_FUTURE) == 0);
+	for (unsigned memfd = 0; memfd <= HC_MAP_MEMFD; memfd += HC_MAP_MEMFD) {
+		CHECK(hc_map_open(len, OPTS(.flags = HC_MAP_POPULATE | memfd), &map) == -EAGAIN && !map);
+		CHECK(strstr(hc_error_detail(), "locked memory limit is 4 MiB"));
+		/* Smaller pages would be locked too: it isn't a lack of huge ones. */
+		CHECK(hc_map_open(len, OPTS(.backing = HC_BACKING_PREFER, .page_size = page, .flags = memfd), &map) ==
+		                -EAGAIN &&
+		        !map);
+	}
+#endif
+	return 0;
+}
+
+static void test_TH_07_locked_memory_limit(void **state) {
+	(void)state;
+	need(3);
+	assert_int_equal(in_child(as_nobody_with_small_limit, NULL), 0);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_PL_05_fault_limit),
 	        cmocka_unit_test(test_PL_06_reservation_limit),
 	        cmocka_unit_test(test_PL_03_pages_lost_after_a_discard),
+	        cmocka_unit_test(test_TH_07_locked_memory_limit),
 	        cmocka_unit_test(test_PL_03_races_private),
 	        cmocka_unit_test(test_PL_03_races_memfd),
 	        cmocka_unit_test(test_PL_03_races_without_reservation),

@@ -13,8 +13,8 @@
 #include <hugeclear/clear.h>
 #include <hugeclear/map.h>
 
+#include "support/child.h"
 #include "support/huge_pages.h"
-#include "support/private_cgroup.h"
 
 #define OPTS(...) (&(struct hc_map_opts){.size = sizeof(struct hc_map_opts), __VA_ARGS__})
 #define WORK(...) (&(struct hc_map_work_opts){.size = sizeof(struct hc_map_work_opts), __VA_ARGS__})

@@ -16,6 +16,7 @@
 
 #include <hugeclear/clear.h>
 
+#include "support/child.h"
 #include "sys/affinity.h"
 #include "sys/cgroup.h"
 #include "sys/quota.h"
@@ -52,17 +53,12 @@ static bool works_with_fewer(unsigned least, unsigned most, const struct hc_idse
 	return ok;
 }
 
-/* Runs check in a child and fails the test where it says no; 77 skips it. */
-static void in_child(int (*check)(void *arg), void *arg) {
-	pid_t child = fork();
-	assert_true(child >= 0);
-	if (child == 0)
-		_exit(check(arg));
-	int status;
-	assert_int_equal(waitpid(child, &status, 0), child);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+/* 77 skips the test. */
+static void expect_in_child(int (*check)(void *arg), void *arg) {
+	int r = in_child(check, arg);
+	if (r == 77)
 		skip();
-	assert_int_equal(status, 0);
+	assert_int_equal(r, 0);
 }
 
 static bool is_root(void) {
@@ -95,7 +91,7 @@ static void test_PD_05_process_limit(void **state) {
 		skip();
 	rlim_t limits[] = {3, 1};
 	for (size_t i = 0; i < 2; i++)
-		in_child(under_process_limit, &limits[i]);
+		expect_in_child(under_process_limit, &limits[i]);
 }
 
 /* ---- A cgroup below the present one ------------------------------------- */
@@ -150,7 +146,7 @@ static void group_remove(const struct test_group *group) {
 	assert_int_equal(access(group->path, F_OK), -1);
 }
 
-/* in_child() that puts the group away before the test ends one way or the other. */
+/* expect_in_child() that puts the group away before the test ends one way or the other. */
 static void in_group(struct test_group *group, int (*check)(void *arg)) {
 	pid_t child = fork();
 	assert_true(child >= 0);
@@ -265,7 +261,7 @@ static int on_one_cpu(void *arg) {
 
 static void test_PD_06_affinity_of_one_cpu(void **state) {
 	(void)state;
-	in_child(on_one_cpu, NULL);
+	expect_in_child(on_one_cpu, NULL);
 }
 
 int main(void) {

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static bool write_file(const char *path, const char *text) {
@@ -113,22 +112,4 @@ bool private_cgroup_close(struct private_cgroup *group) {
 		close(group->lock_fd);
 	*group = (struct private_cgroup){.lock_fd = -1};
 	return clean;
-}
-
-int in_child(int (*fn)(void *arg), void *arg) {
-	fflush(NULL);
-	pid_t pid = fork();
-	if (pid < 0)
-		return 126;
-	if (pid == 0) {
-		dup2(STDERR_FILENO, STDOUT_FILENO);
-		int r = fn(arg);
-		fflush(NULL);
-		_exit(r);
-	}
-	int status;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return 126;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
 }

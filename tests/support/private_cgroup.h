@@ -27,10 +27,4 @@ bool private_cgroup_enter(const struct private_cgroup *group);
 /* pre: all that entered are gone. False where something is left. */
 bool private_cgroup_close(struct private_cgroup *group);
 
-/*
- * Runs fn in a child, so that what it does to itself ends with it. Its printed
- * lines go to stderr. Returns what fn returned, 0 to 125; 126 where the child died of a signal.
- */
-int in_child(int (*fn)(void *arg), void *arg);
-
 #endif

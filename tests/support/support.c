@@ -146,3 +146,13 @@ __attribute__((weak)) void __tsan_init(void);
 bool under_sanitizer(void) {
 	return __asan_init || __tsan_init;
 }
+
+unsigned count_files(const char *folder) {
+	DIR *dir = opendir(folder);
+	assert_non_null(dir);
+	unsigned n = 0;
+	for (const struct dirent *entry; (entry = readdir(dir));)
+		n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+	closedir(dir);
+	return n;
+}

@@ -30,6 +30,9 @@ char *tree_unpack(const char *name);
 /* Writes a file below root, making its folders. */
 void tree_write(const char *root, const char *path, const char *text);
 
+/* How many entries a folder has. */
+unsigned count_files(const char *folder);
+
 /* Fails the test with the detail where r isn't what was expected. */
 void assert_return(int r, int expected, const char *what);
 

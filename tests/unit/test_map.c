@@ -16,19 +16,11 @@
 #include <hugeclear/clear.h>
 #include <hugeclear/map.h>
 
+#include "support/child.h"
 #include "support/huge_pages.h"
-#include "support/private_cgroup.h"
 #include "support/seccomp.h"
 
 #define OPTS(...) (&(struct hc_map_opts){.size = sizeof(struct hc_map_opts), __VA_ARGS__})
-
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, hc_error_detail());         \
-			return 1;                                                                                      \
-		}                                                                                                      \
-	} while (0)
 
 static size_t base_page(void) {
 	return (size_t)sysconf(_SC_PAGESIZE);
@@ -505,6 +497,79 @@ static void test_DS_10_memfd_refused(void **state) {
 		with_calls_forbidden(calls, 1, errors[i], check_no_memfd);
 }
 
+/* Of pages that are there in part: hugetlb asks for a memfd in a way of its own. */
+static bool check_no_huge_memfd(int err) {
+	const size_t page = (size_t)default_huge_page_size();
+	struct hc_map *map = NULL;
+	bool lacks = err != EMFILE && err != ENFILE;
+	int r = hc_map_open(1, OPTS(.flags = HC_MAP_MEMFD), &map);
+	bool ok = r == (lacks ? -EOPNOTSUPP : -err) && !map && strstr(hc_error_detail(), "memfd_create");
+	r = hc_map_open(page, OPTS(.backing = HC_BACKING_PREFER, .page_size = page, .flags = HC_MAP_MEMFD), &map);
+	ok = ok && (lacks ? r == 0 && hc_map_fd(map) == -1 && hc_map_state(map)->shortfall : r == -err && !map);
+	if (!ok)
+		fprintf(stderr, "%d: %d: %s\n", err, r, hc_error_detail());
+	hc_map_close(map);
+	return ok;
+}
+
+static void test_DS_10_huge_memfd_refused(void **state) {
+	(void)state;
+	static const int calls[] = {SYS_memfd_create},
+	                 errors[] = {ENOENT, ENOSYS, EINVAL, ENODEV, EPERM, EMFILE, ENFILE};
+	if (default_huge_page_size() == 0) {
+		print_message("this kernel has no hugetlb pages\n");
+		skip();
+	}
+	for (unsigned i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+		with_calls_forbidden(calls, 1, errors[i], check_no_huge_memfd);
+}
+
+/*
+ * With so many descriptors left, all is as with enough, or the error says what lacks: "no hugetlb
+ * pages" and smaller pages than there are were the answers.
+ */
+static int check_descriptors(void *arg) {
+	(void)arg;
+	static const struct hc_map_opts cases[] = {
+	        {.size = sizeof(cases[0])},
+	        {.size = sizeof(cases[0]), .flags = HC_MAP_MEMFD},
+	        {.size = sizeof(cases[0]), .kind = HC_PAGES_THP},
+	        {.size = sizeof(cases[0]), .backing = HC_BACKING_PREFER, .page_size = (uint64_t)1 << 30},
+	        {.size = sizeof(cases[0]), .backing = HC_BACKING_PREFER, .flags = HC_MAP_MEMFD | HC_MAP_POPULATE},
+	        {.size = sizeof(cases[0]), .backing = HC_BACKING_BASE, .flags = HC_MAP_MEMFD | HC_MAP_POPULATE},
+	};
+	const size_t len = (size_t)8 << 20;
+	struct rlimit limit;
+	CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	int first_free = dup(STDERR_FILENO);
+	CHECK(first_free >= 0 && close(first_free) == 0);
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct hc_map *map = NULL;
+		int enough = hc_map_open(len, &cases[i], &map);
+		enum hc_page_kind kind = map ? hc_map_state(map)->kind : HC_PAGES_BASE;
+		hc_map_close(map);
+		bool any = false;
+		for (rlim_t left = 0; left <= 8; left++) {
+			map = NULL;
+			limit.rlim_cur = (rlim_t)first_free + left;
+			CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+			int r = hc_map_open(len, &cases[i], &map);
+			CHECK(r == -EMFILE || r == enough);
+			CHECK(r != -EMFILE || (!any && strstr(hc_error_detail(), "descriptors")));
+			CHECK(r < 0 || hc_map_state(map)->kind == kind);
+			any = any || r != -EMFILE;
+			hc_map_close(map);
+		}
+		CHECK(any);
+	}
+	return 0;
+}
+
+static void test_DS_10_out_of_descriptors(void **state) {
+	(void)state;
+	assert_int_equal(in_child(check_descriptors, NULL), 0);
+}
+
 static bool check_no_policy(int err) {
 	struct hc_map *map = NULL;
 	int r = hc_map_open(100000, OPTS(.backing = HC_BACKING_BASE, .flags = HC_MAP_POPULATE), &map);
@@ -566,6 +631,96 @@ static void test_NM_06_nodes_that_are_not_there(void **state) {
 	        EINVAL);
 	assert_detail_has("online");
 	assert_holds_no_more(&before);
+}
+
+/* The kernel alone would run on those that are left, and say nothing. */
+static void test_NM_10_cpus_that_are_not_there(void **state) {
+	(void)state;
+	static const char *const lists[] = {
+	        "4095", "0-4095", "1023,1024", "65535", "65536", "0-4294967295", "", "-1", "x"};
+	const struct holdings before = holdings_now();
+	struct hc_map *map = NULL, *open_map;
+	assert_ok(hc_map_open(1, OPTS(.backing = HC_BACKING_BASE), &open_map));
+	for (unsigned i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+		for (unsigned threads = 0; threads <= 2; threads++) {
+			int r = hc_map_open(1,
+			        OPTS(.backing = HC_BACKING_BASE, .flags = HC_MAP_POPULATE, .cpus = lists[i],
+			                .threads = threads),
+			        &map);
+			assert_return(r, -EINVAL, lists[i]);
+			assert_null(map);
+			uint64_t done = 1;
+			struct hc_map_work_opts work = {.size = sizeof(work), .cpus = lists[i], .threads = threads};
+			assert_return(hc_map_populate(open_map, &work, &done), -EINVAL, lists[i]);
+			assert_int_equal(done, 0);
+		}
+	assert_error(
+	        hc_map_open(1, OPTS(.backing = HC_BACKING_BASE, .flags = HC_MAP_POPULATE, .cpus = "4095", .threads = 2),
+	                &map),
+	        EINVAL);
+	assert_detail_has("4095");
+	assert_detail_has("may use");
+	hc_map_close(open_map);
+	assert_holds_no_more(&before);
+}
+
+#ifndef PR_SET_MEMORY_MERGE
+#define PR_SET_MEMORY_MERGE 67
+#endif
+
+/* proc(5): "mg" of VmFlags is the mergeable advise flag. */
+static bool is_mergeable(const void *p) {
+	char line[1024], head[32];
+	bool found = false, mergeable = false;
+	FILE *f = fopen("/proc/self/smaps", "re");
+	snprintf(head, sizeof(head), "%lx-", (unsigned long)(uintptr_t)p);
+	while (f && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, head, strlen(head)) == 0)
+			found = true;
+		else if (found && strncmp(line, "VmFlags:", 8) == 0) {
+			mergeable = strstr(line, " mg") != NULL;
+			break;
+		}
+	}
+	if (f)
+		fclose(f);
+	return mergeable;
+}
+
+static int check_not_mergeable(void *arg) {
+	(void)arg;
+	if (prctl(PR_SET_MEMORY_MERGE, 1, 0, 0, 0) < 0)
+		return 77;
+	const size_t len = (size_t)4 << 20;
+	char *own = mmap(NULL, 2 * len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(own != MAP_FAILED);
+	CHECK(is_mergeable(own)); /* what the process maps itself is offered */
+	for (int i = 0; i < 4; i++) {
+		static const struct hc_map_opts cases[] = {
+		        {.size = sizeof(cases[0]), .backing = HC_BACKING_BASE, .flags = HC_MAP_POPULATE},
+		        {.size = sizeof(cases[0]), .kind = HC_PAGES_THP},
+		        {.size = sizeof(cases[0]), .backing = HC_BACKING_PREFER},
+		        {.size = sizeof(cases[0]), .backing = HC_BACKING_BASE, .flags = HC_MAP_MEMFD},
+		};
+		struct hc_map *map = NULL;
+		int r = hc_map_open(len, &cases[i], &map);
+		if (r == -EOPNOTSUPP) /* THP are off */
+			continue;
+		CHECK(r == 0);
+		CHECK(!is_mergeable(hc_map_address(map)));
+		hc_map_close(map);
+	}
+	return 0;
+}
+
+static void test_TH_04_maps_are_not_offered_to_ksm(void **state) {
+	(void)state;
+	int r = in_child(check_not_mergeable, NULL);
+	if (r == 77) {
+		print_message("needs PR_SET_MEMORY_MERGE: Linux 6.4 with KSM, and CAP_SYS_RESOURCE\n");
+		skip();
+	}
+	assert_int_equal(r, 0);
 }
 
 /* The sanitizers' own address space is above any limit, and they leave mlockall out. */
@@ -727,6 +882,10 @@ int main(void) {
 		cmocka_unit_test(test_TH_02_off_for_the_process),
 		cmocka_unit_test(test_TH_03_kernel_without_thp),
 		cmocka_unit_test(test_DS_10_memfd_refused),
+		cmocka_unit_test(test_DS_10_huge_memfd_refused),
+		cmocka_unit_test(test_DS_10_out_of_descriptors),
+		cmocka_unit_test(test_NM_10_cpus_that_are_not_there),
+		cmocka_unit_test(test_TH_04_maps_are_not_offered_to_ksm),
 		cmocka_unit_test(test_NM_08_policies_refused),
 		cmocka_unit_test(test_NM_08_placement_that_cannot_be_verified),
 		cmocka_unit_test(test_NM_06_nodes_that_are_not_there),

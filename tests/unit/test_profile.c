@@ -154,16 +154,6 @@ static char *path_in(const char *folder, const char *name) {
 	return path;
 }
 
-static unsigned count_files(const char *folder) {
-	char command[4096];
-	snprintf(command, sizeof(command), "ls -A '%s' | wc -l", folder);
-	FILE *f = popen(command, "re");
-	unsigned n = 0;
-	assert_int_equal(fscanf(f, "%u", &n), 1);
-	pclose(f);
-	return n;
-}
-
 static const struct hc_clear_profile_step all_memset[] = {
         {HC_INTENT_SOON, "memset", 1000},
         {HC_INTENT_LATER, "memset", HC_UNKNOWN},

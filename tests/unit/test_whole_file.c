@@ -1,11 +1,8 @@
 /* The old file or the new one, never something between, and nothing beside it. */
 #include "support/support.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +14,7 @@
 #include <hugeclear/hugeclear.h>
 
 #include "base/whole_file.h"
+#include "support/child.h"
 
 static char *folder;
 
@@ -36,16 +34,6 @@ static const char *in_folder(const char *name) {
 	static char path[4500];
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	return path;
-}
-
-static unsigned count_files(const char *path) {
-	DIR *dir = opendir(path);
-	assert_non_null(dir);
-	unsigned n = 0;
-	for (const struct dirent *entry; (entry = readdir(dir));)
-		n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-	closedir(dir);
-	return n;
 }
 
 static bool holds(const char *path, const char *text) {
@@ -170,38 +158,22 @@ static void test_what_is_no_regular_file(void **state) {
 /* ---- In a process of its own ---------------------------------------------------- */
 
 /* 77: it can't be tried here. */
-static void expect_in_child(int (*fn)(void)) {
-	pid_t child = fork();
-	assert_true(child >= 0);
-	if (child == 0)
-		_exit(fn());
-	int status;
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_true(WIFEXITED(status));
-	if (WEXITSTATUS(status) == 77) {
+static void expect_in_child(int (*fn)(void *unused)) {
+	int r = in_child(fn, NULL);
+	if (r == 77) {
 		print_message("needs mounts of its own (unshare)\n");
 		skip();
 	}
-	assert_int_equal(WEXITSTATUS(status), 0); /* it said why */
+	assert_int_equal(r, 0);
 }
-
-#define CHECK(condition)                                                                                               \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, hc_error_detail());         \
-			return 1;                                                                                      \
-		}                                                                                                      \
-	} while (0)
 
 /* A file system of so many bytes at folder, that only this process sees. */
 static bool own_mount(const char *options) {
-	if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-		return false;
-	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-	       mount("none", folder, "tmpfs", 0, options) == 0;
+	return own_mounts() && mount("none", folder, "tmpfs", 0, options) == 0;
 }
 
-static int on_a_full_disk(void) {
+static int on_a_full_disk(void *unused) {
+	(void)unused;
 	if (!own_mount("size=64k"))
 		return 77;
 	static char much[256 << 10];
@@ -222,7 +194,8 @@ static void test_a_full_disk(void **state) {
 	expect_in_child(on_a_full_disk);
 }
 
-static int without_room_for_names(void) {
+static int without_room_for_names(void *unused) {
+	(void)unused;
 	/* Of the three inodes the folder has one. */
 	if (!own_mount("nr_inodes=3"))
 		return 77;
@@ -240,7 +213,8 @@ static void test_no_more_files(void **state) {
 	expect_in_child(without_room_for_names);
 }
 
-static int on_a_read_only_mount(void) {
+static int on_a_read_only_mount(void *unused) {
+	(void)unused;
 	if (!own_mount("size=64k"))
 		return 77;
 	CHECK(write_text(in_folder("file"), "old") == 0);
@@ -258,7 +232,8 @@ static void test_a_read_only_mount(void **state) {
 	expect_in_child(on_a_read_only_mount);
 }
 
-static int in_a_locked_folder(void) {
+static int in_a_locked_folder(void *unused) {
+	(void)unused;
 	tree_write(folder, "file", "old");
 	CHECK(chmod(folder, 0555) == 0);
 	if (geteuid() == 0)

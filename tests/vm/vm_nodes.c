@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +22,7 @@
 #include <hugeclear/map.h>
 #include <hugeclear/sys.h>
 
+#include "support/child.h"
 #include "support/huge_pages.h"
 
 #define OPTS(...) (&(struct hc_map_opts){.size = sizeof(struct hc_map_opts), __VA_ARGS__})
@@ -298,6 +301,42 @@ static void test_reset_leaves_pages_where_they_are(void **state) {
 	hc_map_close(map);
 }
 
+static bool write_text(const char *path, const char *text) {
+	FILE *file = fopen(path, "we");
+	if (!file)
+		return false;
+	bool ok = fputs(text, file) >= 0;
+	return fclose(file) == 0 && ok;
+}
+
+/* Of nodes 0-1 the kernel takes what the cpuset leaves, and says nothing. */
+static int inside_cpuset(void *unused) {
+	(void)unused;
+	struct hc_map *map = NULL;
+	CHECK((mkdir("/cgroup", 0755) == 0 || errno == EEXIST) && mount("none", "/cgroup", "cgroup2", 0, NULL) == 0);
+	CHECK(write_text("/cgroup/cgroup.subtree_control", "+cpuset"));
+	CHECK((mkdir("/cgroup/one", 0755) == 0 || errno == EEXIST) && write_text("/cgroup/one/cpuset.mems", "0"));
+	CHECK(write_text("/cgroup/one/cgroup.procs", "0"));
+	static const enum hc_placement placements[] = {HC_PLACE_BIND, HC_PLACE_INTERLEAVE};
+	for (unsigned i = 0; i < 2; i++) {
+		CHECK(hc_map_open(2 * page, OPTS(.flags = POPULATE, .placement = placements[i], .nodes = "0-1"),
+		              &map) == -EINVAL &&
+		        !map);
+		CHECK(strstr(hc_error_detail(), "node 1") && strstr(hc_error_detail(), "cpuset"));
+	}
+	CHECK(hc_map_open(2 * page, OPTS(.flags = POPULATE, .placement = HC_PLACE_PREFERRED, .nodes = "1"), &map) ==
+	        -EINVAL);
+	CHECK(hc_map_open(2 * page, OPTS(.flags = POPULATE, .placement = HC_PLACE_BIND, .nodes = "0"), &map) == 0);
+	CHECK(node_of_page(hc_map_address(map)) == 0);
+	hc_map_close(map);
+	return 0;
+}
+
+static void test_NM_06_a_cpuset_that_takes_a_node_away(void **state) {
+	(void)state;
+	assert_int_equal(in_child(inside_cpuset, NULL), 0);
+}
+
 /* ---- A node without memory ----------------------------------------------- */
 
 static void test_NM_03_memory_of_a_node_without_memory(void **state) {
@@ -363,6 +402,7 @@ int main(int argc, char **argv) {
 	        cmocka_unit_test(test_prefer_goes_on_with_smaller_pages_on_the_node),
 	        cmocka_unit_test(test_node_is_drained_before_populating),
 	        cmocka_unit_test(test_reset_leaves_pages_where_they_are),
+	        cmocka_unit_test(test_NM_06_a_cpuset_that_takes_a_node_away),
 	};
 	const struct CMUnitTest memoryless[] = {
 	        cmocka_unit_test(test_NM_03_memory_of_a_node_without_memory),
