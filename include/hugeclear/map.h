@@ -66,6 +66,12 @@ enum hc_populate_by {
 	HC_POPULATE_BY_MAP = 4,
 };
 
+/*
+ * Told after each step of populating, by the thread that did it (its number, from 0), how long the kernel
+ * took for these bytes. For measuring; must be short.
+ */
+typedef void (*hc_map_step_fn)(void *user, unsigned thread, uint64_t len, uint64_t ns);
+
 /* The map is a memfd, shared; sealed, so that nobody makes it shorter or longer (F_SEAL_SHRINK, _GROW, _SEAL). */
 #define HC_MAP_MEMFD (1u << 0)
 /* All pages are there on return. Without: the kernel brings each in when it is touched first. */
@@ -107,7 +113,8 @@ struct hc_map_opts {
 	enum hc_populate_by populate_by;
 	hc_stop_fn stop; /* asked between steps */
 	hc_progress_fn progress;
-	void *user; /* passed to stop and progress */
+	hc_map_step_fn step_done;
+	void *user; /* passed to these three */
 };
 
 /*
@@ -188,6 +195,12 @@ struct hc_map_state {
 	unsigned threads;              /* that took part */
 	const char *threads_shortfall; /* why there were fewer than asked for; NULL where there weren't */
 	uint64_t longest_step_ns;      /* the longest time one step took */
+	/*
+	 * Nanoseconds that the kernel took, without the looks at limits before and at the pages
+	 * afterwards: for the address range (mmap, mbind, madvise, the memfd; with HC_POPULATE_BY_MAP that is all), and
+	 * for populating the last time, with starting the threads.
+	 */
+	uint64_t map_ns, populate_ns;
 };
 
 /* Belongs to the map, valid until its next call; NULL for map NULL. */
@@ -218,6 +231,7 @@ struct hc_map_work_opts {
 	enum hc_populate_by populate_by; /* hc_map_populate() only */
 	hc_stop_fn stop;
 	hc_progress_fn progress;
+	hc_map_step_fn step_done; /* hc_map_populate() only */
 	void *user;
 };
 

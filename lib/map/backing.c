@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/arith.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/size.h"
 #include "map/mapping.h"
@@ -202,13 +203,9 @@ static int round_length(struct hc_map *map, size_t len) {
 	return 0;
 }
 
-static int make_range(const struct hc_root *root, struct hc_map *map, const struct hc_candidate *candidate, size_t len,
-        void *hint, bool with_populate) {
-	int r = map->state.kind == HC_PAGES_THP ? check_thp(root, &map->state.page_size) : 0;
-	if (r == 0)
-		r = round_length(map, len);
-	if (r == 0 && candidate->memfd)
-		r = make_memfd(root, map);
+static int make_range(const struct hc_root *root, struct hc_map *map, const struct hc_candidate *candidate, void *hint,
+        bool with_populate) {
+	int r = candidate->memfd ? make_memfd(root, map) : 0;
 	if (r == 0)
 		r = map->state.kind == HC_PAGES_THP ? make_thp(root, map, hint)
 		                                    : map_range(root, map, hint, with_populate ? MAP_POPULATE : 0);
@@ -229,8 +226,17 @@ int hc_backing_make(const struct hc_root *root, struct hc_map *map, const struct
 	map->state.kind = candidate->kind;
 	map->state.page_size = candidate->page_size;
 	map->shared = candidate->shared || candidate->memfd;
-	int r = make_range(root, map, candidate, len, hint, with_populate);
-	return r < 0 ? r : apply(map);
+	int r = map->state.kind == HC_PAGES_THP ? check_thp(root, &map->state.page_size) : 0;
+	if (r == 0)
+		r = round_length(map, len);
+	if (r < 0)
+		return r;
+	uint64_t start = hc_clock_ns();
+	r = make_range(root, map, candidate, hint, with_populate);
+	if (r == 0)
+		r = apply(map);
+	map->state.map_ns = hc_clock_ns() - start;
+	return r;
 }
 
 int hc_backing_check_demand(const struct hc_root *root, const struct hc_map *map) {

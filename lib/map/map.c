@@ -8,6 +8,7 @@
 #include <hugeclear/map.h>
 
 #include "base/arith.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/opts.h"
 #include "base/size.h"
@@ -231,7 +232,9 @@ static int populate_and_verify(
 	if (r != -EIO || map->state.kind != HC_PAGES_THP || map->backing != HC_BACKING_EXACT)
 		return r;
 	/* Once more for the huge pages that weren't found at the first go; Linux 6.1. */
+	uint64_t start = hc_clock_ns();
 	(void)madvise(map->address, map->length, MADV_COLLAPSE);
+	map->state.populate_ns += hc_clock_ns() - start;
 	r = hc_survey(root, map);
 	if (r == 0)
 		r = hc_survey_check(map);
@@ -275,6 +278,7 @@ static int open_as(const struct hc_root *root, size_t len, const struct hc_map_o
 		                .by = opts->populate_by,
 		                .stop = opts->stop,
 		                .progress = opts->progress,
+		                .step_done = opts->step_done,
 		                .user = opts->user,
 		        },
 		        &(uint64_t){0});
@@ -371,6 +375,7 @@ int hc_map_populate(struct hc_map *map, const struct hc_map_work_opts *caller_op
 	                .by = opts.populate_by,
 	                .stop = opts.stop,
 	                .progress = opts.progress,
+	                .step_done = opts.step_done,
 	                .user = opts.user,
 	        },
 	        done);

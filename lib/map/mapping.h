@@ -48,6 +48,7 @@ struct hc_map_work {
 	enum hc_populate_by by;
 	hc_stop_fn stop;
 	hc_progress_fn progress;
+	hc_map_step_fn step_done;
 	void *user;
 };
 

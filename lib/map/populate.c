@@ -155,7 +155,6 @@ static int do_step(struct populating *populating, uint64_t offset, size_t len) {
 }
 
 static int timed_step(void *arg, uint64_t begin, uint64_t end, unsigned thread) {
-	(void)thread;
 	struct populating *populating = arg;
 	uint64_t start = hc_clock_ns();
 	int r = do_step(populating, begin, (size_t)(end - begin));
@@ -167,6 +166,8 @@ static int timed_step(void *arg, uint64_t begin, uint64_t end, unsigned thread) 
 	                                 memory_order_relaxed, memory_order_relaxed))
 		continue;
 	atomic_fetch_add_explicit(&populating->done, end - begin, memory_order_relaxed);
+	if (populating->work->step_done)
+		populating->work->step_done(populating->work->user, thread, end - begin, took);
 	return 0;
 }
 
@@ -252,12 +253,14 @@ int hc_populate_all(const struct hc_root *root, struct hc_map *map, const struct
 	map->threads_shortfall = NULL;
 	map->state.threads_shortfall = NULL;
 	unsigned threads = (unsigned)hc_min(hc_max(work->threads, 1), hc_div_up(map->length, unit));
+	uint64_t start = hc_clock_ns();
 	if (threads == 1 && !cpus) {
 		map->state.threads = 1;
 		r = populate_alone(&populating, (size_t)step);
 	} else {
 		r = populate_with_team(&populating, map, cpus, threads, (size_t)step);
 	}
+	map->state.populate_ns = hc_clock_ns() - start;
 	hc_idset_free(cpus);
 	map->state.populated_by = work->by != HC_POPULATE_CHOSEN ? work->by : (enum hc_populate_by)populating.map_in_by;
 	map->state.longest_step_ns = atomic_load_explicit(&populating.longest_ns, memory_order_relaxed);
