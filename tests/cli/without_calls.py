@@ -3,6 +3,7 @@
 
 usage: without_calls.py ERRNO COMMAND...    mbind, set_mempolicy, get_mempolicy and move_pages fail with ERRNO
        without_calls.py populate COMMAND... madvise(MADV_POPULATE_WRITE) fails with EINVAL
+       without_calls.py thp COMMAND...      madvise(MADV_HUGEPAGE) does, as in a kernel built without THP
 
 Exit code 77 with a reason where it can't be done here.
 """
@@ -20,7 +21,9 @@ MACHINES = {
 }
 LOAD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
 ALLOW, ERRNO = 0x7FFF0000, 0x00050000
-EINVAL, MADV_POPULATE_WRITE = 22, 23
+EINVAL = 22
+# MADV_POPULATE_WRITE, MADV_HUGEPAGE
+ADVICE = {"populate": 23, "thp": 14}
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 
 
@@ -42,9 +45,9 @@ def program(words):
     arch, policy, madvise = MACHINES[platform.machine()]
     # Another architecture's numbers mean other calls: let them through.
     code = [load(4), (JUMP_IF_EQUAL, 1, 0, arch), (RETURN, 0, 0, ALLOW), load(0)]
-    if words == "populate":
+    if words in ADVICE:
         # The third argument's low half, little-endian.
-        code += [unless(madvise, 3), load(16 + 2 * 8), unless(MADV_POPULATE_WRITE, 1), (RETURN, 0, 0, ERRNO | EINVAL)]
+        code += [unless(madvise, 3), load(16 + 2 * 8), unless(ADVICE[words], 1), (RETURN, 0, 0, ERRNO | EINVAL)]
     else:
         for call in policy:
             code += [unless(call, 1), (RETURN, 0, 0, ERRNO | int(words))]

@@ -15,8 +15,6 @@
 #include "cli.h"
 
 #define SIZE_DEFAULT (UINT64_C(1) << 30)
-/* How many times the machine's memory a size may be: one sample of more would take minutes. */
-#define ROUNDS_MAX 64
 
 /* ---- Options ------------------------------------------------------------- */
 
@@ -44,7 +42,7 @@ static const char help[] =
         "      --thp             the sizes are those of transparent huge pages\n"
         "  -f, --function LIST   demand (touch each page), populate, or all (all)\n"
         "  -t, --threads LIST    threads (1)\n"
-        "  -r, --randomize SEED  touch the pages in an order of SEED, not of their addresses\n"
+        "  -r, --randomize SEED  touch the pages in an order of SEED, each at any byte; 0: in order\n"
         "  -c, --cycles          cycles a page, where the machine counts them\n"
         "      --populate-by LIST  ways to populate: madvise, futex, fallocate, map (the library's choice)\n"
         "      --chunk LIST      bytes that one call to the kernel populates; 0: the library's choice (0)\n"
@@ -128,7 +126,6 @@ static int option(void *state, const char *verb, int c, const char *value) {
 		list.max = MAP_LIST_MAX, list.read = bench_read_count;
 		return bench_read_list(list, value);
 	case 'r':
-		bench->random = true;
 		return cli_count(verb, "--randomize", value, 0, INT64_MAX, &bench->random_seed);
 	case 'c':
 		bench->cycles = true;
@@ -155,117 +152,6 @@ static int option(void *state, const char *verb, int c, const char *value) {
 	}
 }
 
-/* ---- Pages --------------------------------------------------------------- */
-
-struct page_list {
-	struct map_bench *bench;
-	const struct bench_run *run;
-};
-
-static int add_page(const struct page_list *list, enum hc_page_kind kind, uint64_t page_size) {
-	struct map_bench *bench = list->bench;
-	for (size_t i = 0; i < bench->nr_pages; i++)
-		if (bench->pages[i].kind == kind && bench->pages[i].page_size == page_size)
-			return 0;
-	if (bench->nr_pages == MAP_LIST_MAX)
-		return cli_usage(list->run->verb, "--page: more than %d values", MAP_LIST_MAX);
-	bench->pages[bench->nr_pages++] = (struct map_page){.kind = kind, .page_size = page_size};
-	return 0;
-}
-
-static uint64_t pmd_size(const struct bench_run *run) {
-	uint64_t size = hc_machine_thp(run->machine)->pmd_size;
-	return size == HC_UNKNOWN ? hc_machine_memory(run->machine)->base_page_size : size;
-}
-
-static int add_page_named(void *user, const char *item) {
-	const struct page_list *list = user;
-	const struct bench_run *run = list->run;
-	uint64_t base = hc_machine_memory(run->machine)->base_page_size, size;
-	if (strcmp(item, "thp") == 0)
-		return add_page(list, HC_PAGES_THP, pmd_size(run));
-	if (strcmp(item, "base") == 0)
-		return add_page(list, HC_PAGES_BASE, base);
-	int code = cli_size(run->verb, "--page", item, &size);
-	if (code)
-		return code;
-	if (size == base)
-		return add_page(list, HC_PAGES_BASE, base);
-	if (list->bench->thp)
-		return add_page(list, HC_PAGES_THP, size);
-	if (!hc_machine_pool_by_size(run->machine, size))
-		return cli_fail(run->verb, hc_fail(ENODEV, "--page: %s", hc_error_detail()));
-	return add_page(list, HC_PAGES_HUGETLB, size);
-}
-
-static uint64_t room_for(const struct map_bench *bench, const struct bench_run *run, const struct map_page *page) {
-	const struct room_page wanted = {.given = true, .kind = page->kind, .page_size = page->page_size};
-	return room_of(run->machine, &wanted, *bench->node ? atoi(bench->node) : -1);
-}
-
-static bool thp_is_on(const struct bench_run *run) {
-	const struct hc_thp *thp = hc_machine_thp(run->machine);
-	return thp->present == 1 && thp->process_disabled != 1 && thp->enabled[0] != 'n';
-}
-
-/* All sizes that the size is a multiple of, and that have room for it or, where nothing has, for a part. */
-static int choose_pages(const struct page_list *list, bool in_rounds) {
-	const struct map_bench *bench = list->bench;
-	const struct bench_run *run = list->run;
-	const struct hc_pool *pool;
-	int code = 0;
-	for (unsigned i = 0; code == 0 && (pool = hc_machine_pool(run->machine, i)); i++) {
-		const struct map_page page = {.kind = HC_PAGES_HUGETLB, .page_size = pool->page_size};
-		uint64_t least = in_rounds ? pool->page_size : bench->size;
-		if (!bench->thp && bench->size % pool->page_size == 0 && room_for(bench, run, &page) >= least)
-			code = add_page(list, HC_PAGES_HUGETLB, pool->page_size);
-	}
-	if (code == 0 && (bench->thp || thp_is_on(run)) && bench->size % pmd_size(run) == 0)
-		code = add_page(list, HC_PAGES_THP, pmd_size(run));
-	if (code == 0 && !bench->thp)
-		code = add_page(list, HC_PAGES_BASE, hc_machine_memory(run->machine)->base_page_size);
-	return code;
-}
-
-static int refuse_odd_size(const struct bench_run *run, uint64_t size, uint64_t page_size) {
-	uint64_t below = size / page_size * page_size, above;
-	if (below > 0 && hc_add_ok(below, page_size, &above))
-		return cli_usage(run->verb, "--size: %s is no multiple of the page size, %s: the nearest are %s and %s",
-		        hc_size_exact(size).s, hc_size_exact(page_size).s, hc_size_exact(below).s,
-		        hc_size_exact(above).s);
-	return cli_usage(run->verb, "--size: %s is no multiple of the page size, %s: the nearest is %s",
-	        hc_size_exact(size).s, hc_size_exact(page_size).s, hc_size_exact(below > 0 ? below : page_size).s);
-}
-
-/* Rounds are only for sizes that could never fit: what a pool lacks can be reserved, and is an error. */
-static int read_pages(struct map_bench *bench, struct bench_run *run, uint64_t *ret_bytes) {
-	uint64_t total = hc_machine_memory(run->machine)->total;
-	struct page_list list = {.bench = bench, .run = run};
-	bool in_rounds = total != HC_UNKNOWN && bench->size > total;
-	if (total != HC_UNKNOWN && bench->size / ROUNDS_MAX > total) {
-		cli_error(run->verb,
-		        "--size: %s wanted; this machine has %s, and at most %d times that can be mapped in rounds",
-		        hc_size_exact(bench->size).s, hc_size_rounded(total).s, ROUNDS_MAX);
-		return HC_EXIT_LESS;
-	}
-	int code = bench->page_text ? cli_list(run->verb, "--page", bench->page_text, add_page_named, &list)
-	                            : choose_pages(&list, in_rounds);
-	for (size_t i = 0; code == 0 && i < bench->nr_pages; i++) {
-		const struct map_page *page = &bench->pages[i];
-		if (bench->size % page->page_size != 0)
-			code = refuse_odd_size(run, bench->size, page->page_size);
-		ret_bytes[i] = bench->size;
-		uint64_t room = room_for(bench, run, page) / page->page_size * page->page_size;
-		if (in_rounds && room > 0)
-			ret_bytes[i] = hc_min(bench->size, room);
-		if (code == 0 && ret_bytes[i] < bench->size)
-			bench_note(run, "%s is more than fits: %s %s pages are mapped again and again until it is %s",
-			        hc_size_rounded(bench->size).s, hc_size_rounded(ret_bytes[i]).s,
-			        room_kind_name(page->kind), hc_size_rounded(bench->size).s);
-	}
-	return code;
-}
-
 /* ---- Cases --------------------------------------------------------------- */
 
 static json_t *params_of(const struct map_bench *bench, const struct map_work *work) {
@@ -280,7 +166,7 @@ static json_t *params_of(const struct map_bench *bench, const struct map_work *w
 		ok = json_object_set_new(params, "chunk", json_integer((json_int_t)work->chunk)) == 0;
 	if (ok && work->by != HC_POPULATE_CHOSEN)
 		ok = json_object_set_new(params, "populate_by", json_string(map_by_names[work->by - 1])) == 0;
-	if (ok && bench->random && work->function == FUNCTION_DEMAND)
+	if (ok && bench->random_seed && work->function == FUNCTION_DEMAND)
 		ok = json_object_set_new(params, "random", json_integer((json_int_t)bench->random_seed)) == 0;
 	if (ok && *bench->node)
 		ok = json_object_set_new(params, "node", json_integer(atoi(bench->node))) == 0;
@@ -327,7 +213,7 @@ static int add_function_works(struct map_bench *bench, struct bench_run *run, st
 	return r;
 }
 
-static int add_works(struct map_bench *bench, struct bench_run *run, const uint64_t *bytes) {
+static int add_works(struct map_bench *bench, struct bench_run *run) {
 	int r = 0;
 	if (bench->victim)
 		r = add_work(bench, run,
@@ -336,7 +222,9 @@ static int add_works(struct map_bench *bench, struct bench_run *run, const uint6
 		for (enum map_function f = FUNCTION_DEMAND; r == 0 && f <= FUNCTION_POPULATE; f++)
 			if (bench->functions[f])
 				r = add_function_works(bench, run,
-				        (struct map_work){.function = f, .page = bench->pages[p], .bytes = bytes[p]});
+				        (struct map_work){.function = f,
+				                .page = bench->pages[p],
+				                .bytes = bench->pages[p].bytes});
 	return r;
 }
 
@@ -389,7 +277,6 @@ static int share_outcome(struct map_bench *bench) {
 
 static int set_up(void *state, struct bench_run *run) {
 	struct map_bench *bench = state;
-	uint64_t bytes[MAP_LIST_MAX];
 	int node = -1, code = 0;
 	bench->run = run;
 	if (bench->node_text)
@@ -401,14 +288,16 @@ static int set_up(void *state, struct bench_run *run) {
 	if (code == 0 && bench->victim)
 		code = choose_cpus(bench, run);
 	if (code == 0)
-		code = read_pages(bench, run, bytes);
+		code = map_pages_read(bench);
 	if (code == 0)
 		code = check_bys(bench, run);
+	if (code == 0)
+		code = map_pages_try(bench);
 	if (code)
 		return code;
 	int r = share_outcome(bench);
 	if (r == 0)
-		r = add_works(bench, run, bytes);
+		r = add_works(bench, run);
 	return r < 0 ? cli_fail(run->verb, r) : 0;
 }
 
@@ -431,6 +320,8 @@ const struct bench bench_map = {
                         [MAP_FAULT_P50] = {"fault_p50", "s", false},
                         [MAP_FAULT_P99] = {"fault_p99", "s", false},
                         [MAP_FAULT_MAX] = {"fault_max", "s", false},
+                        [MAP_STEP_P50] = {"step_p50", "s", false},
+                        [MAP_STEP_P99] = {"step_p99", "s", false},
                         [MAP_STEP_MAX] = {"step_max", "s", false},
                         [MAP_CYCLES] = {"cycles_per_page", "cycles", false},
                         VICTIM_METRICS(VICTIM_SAME_CPU, VICTIM_WAKEUP, "same_cpu_wakeup"),

@@ -24,6 +24,8 @@ enum {
 	MAP_FAULT_P50,
 	MAP_FAULT_P99,
 	MAP_FAULT_MAX,
+	MAP_STEP_P50,
+	MAP_STEP_P99,
 	MAP_STEP_MAX,
 	MAP_CYCLES,
 	/* Of victims, by where and what: p99, then the longest. */
@@ -34,6 +36,11 @@ enum {
 struct map_page {
 	enum hc_page_kind kind;
 	uint64_t page_size;
+	uint64_t bytes; /* that are mapped at a time: the size, or less, and then in rounds */
+};
+
+struct map_thread_time {
+	uint64_t bytes, ns;
 };
 
 /* A case. */
@@ -45,9 +52,9 @@ struct map_work {
 	enum hc_populate_by by;
 	uint64_t bytes; /* that are there at a time; less than the size where that doesn't fit */
 	/* All loops together: */
-	struct victim_times *victims;             /* NULL without */
-	double thread_gib_per_s[MAP_THREADS_MAX]; /* sums */
-	uint64_t nr_samples;
+	struct victim_times *victims; /* NULL without */
+	struct map_thread_time threads_seen[MAP_THREADS_MAX];
+	uint64_t checks_ns, nr_samples;
 };
 
 struct map_bench {
@@ -60,8 +67,8 @@ struct map_bench {
 	size_t nr_threads, nr_chunks;
 	enum hc_populate_by bys[MAP_LIST_MAX];
 	size_t nr_bys;
-	bool thp, cycles, victim, random;
-	uint64_t random_seed;
+	bool thp, cycles, victim;
+	uint64_t random_seed; /* 0: in the order of addresses */
 	const char *page_text, *node_text, *cpus;
 
 	/* Made by set_up(). */
@@ -72,28 +79,48 @@ struct map_bench {
 	struct bench_run *run;
 	struct map_outcome *outcome; /* shared with the children */
 	size_t outcome_size;
-	bool told_base_pages, told_threads, told_cycles;
+	bool told_huge, told_threads, told_cycles;
+};
+
+/* What a thread of a child did. */
+struct map_thread {
+	struct map_thread_time sum;
+	uint64_t began_ns, ended_ns; /* of the last mapping */
+	struct latency faults;       /* or calls that populate */
 };
 
 /* What a child leaves in shared memory. */
 struct map_outcome {
 	int r; /* 0 or a negative errno; 1 while the child is at work */
 	char detail[1024];
-	uint64_t ns, munmap_ns, cycles, longest_step_ns;
-	uint64_t huge_bytes; /* of the first mapping: in pages of the size asked for */
-	unsigned threads;    /* that took part */
+	uint64_t ns;                /* of mapping, and of touching or populating */
+	uint64_t checks_ns;         /* of what hc_map_open(3) does beyond that: limits before, pages afterwards */
+	uint64_t munmap_ns, cycles; /* all but the last of them sums over all mappings, as the next two */
+	uint64_t bytes;             /* that came */
+	uint64_t huge_bytes;        /* of them in pages of the size asked for; HC_UNKNOWN */
+	unsigned threads;           /* that took part */
 	char threads_why[256], cycles_why[160];
 	enum hc_populate_by populated_by;
+	/* SIGBUS: what was touched, and in which mapping. */
+	bool bus_error, memory_error;
+	uintptr_t bus_address, address;
+	uint64_t length;
 	struct victim_times victims;
-	struct {
-		uint64_t ns;
-		struct latency faults;
-	} by_thread[];
+	struct map_thread by_thread[];
 };
 
 /* "madvise", "futex", "fallocate", "map"; ended by NULL, by enum hc_populate_by less one */
 extern const char *const map_by_names[];
 extern const char *const map_function_names[];
+
+/* Reads --page into the pages, or chooses them, and plans their bytes. 0, or an exit code with a message. */
+int map_pages_read(struct map_bench *bench);
+
+/* Before anything is measured: whether they can be had. Maps them and touches nothing. 0, or an exit code with a message. */
+int map_pages_try(struct map_bench *bench);
+
+/* For hc_map_open(), without populating; of that way only whether it needs a memfd. */
+struct hc_map_opts map_opts(const struct map_bench *bench, const struct map_page *page, enum hc_populate_by by);
 
 /* What runs in the child: fills the outcome. Doesn't return. */
 _Noreturn void map_child(const struct map_bench *bench, const struct map_work *work, uint64_t repeats);

@@ -65,6 +65,7 @@ struct bench_run {
 	char **notes; /* lines that belong to the results and aren't in a case */
 	size_t nr_notes;
 	uint64_t loops_done; /* whole ones */
+	bool cold;           /* before the loops: samples that stand apart */
 	bool interrupted;
 	/* The harness's. */
 	size_t *order;

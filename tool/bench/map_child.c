@@ -3,24 +3,29 @@
  * time: what it found is in shared memory, and all it had goes with it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/arith.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/size.h"
 #include "bench/bench_map.h"
 #include "bench/crew.h"
 #include "bench/cycles.h"
+#include "bench/map_order.h"
 #include "cli.h"
 
 /* From this size on a reading of the clock after each fault doesn't show. */
 #define CLOCKED_PAGE (UINT64_C(64) << 10)
+/* Of smaller ones so many faults are clocked apart, where the repeats have them. */
+#define CLOCKED_FAULTS 1000
 #define IDLE_NS (HC_NSEC_PER_SEC / 2)
 
 struct job {
@@ -28,12 +33,11 @@ struct job {
 	const struct map_work *work;
 	struct map_outcome *out;
 	struct crew *crew; /* NULL: this thread alone */
-	unsigned threads;
-	size_t *order; /* of pages, within each thread's share; NULL: in the order of addresses */
 	struct cycles cycles;
 	char *p;
 	size_t len;
 	bool clocked;
+	_Atomic unsigned ready; /* threads that wait for the others; relaxed: the crew's lock orders the rest */
 };
 
 /* ---- Touching ------------------------------------------------------------ */
@@ -45,141 +49,204 @@ static size_t share(const struct job *job, unsigned thread, unsigned nr, size_t 
 	return (size_t)((unsigned __int128)pages * thread / nr);
 }
 
+/* pre: there is a page for each thread */
 static int touch(void *arg, unsigned thread, unsigned nr) {
 	struct job *job = arg;
-	struct latency *faults = &job->out->by_thread[thread].faults;
-	uint64_t page_size = job->work->page.page_size, start = hc_clock_ns(), before = start;
-	size_t last, first = share(job, thread, nr, &last);
-	for (size_t i = first; i < last; i++) {
-		size_t page = job->order ? job->order[i] : i;
-		*(volatile char *)(job->p + page * page_size) = 0;
+	struct map_thread *own = &job->out->by_thread[thread];
+	uint64_t page_size = job->work->page.page_size, seed = job->bench->random_seed;
+	size_t last, first = share(job, thread, nr, &last), pages = last - first;
+	volatile char *p = job->p + first * page_size;
+	struct map_order order = {0};
+	if (seed)
+		map_order_init(&order, pages, seed + thread);
+
+	atomic_fetch_add_explicit(&job->ready, 1, memory_order_relaxed);
+	while (atomic_load_explicit(&job->ready, memory_order_relaxed) < nr)
+		sched_yield();
+	uint64_t before = own->began_ns = hc_clock_ns();
+	for (size_t i = 0; i < pages; i++) {
+		if (seed)
+			p[map_order_at(&order, i) * page_size + map_order_offset(&order, i, page_size)] = 1;
+		else
+			p[i * page_size] = 1;
 		if (job->clocked) {
 			uint64_t now = hc_clock_ns();
-			latency_add(faults, now - before);
+			latency_add(&own->faults, now - before);
 			before = now;
 		}
 	}
-	job->out->by_thread[thread].ns += hc_clock_ns() - start;
+	own->ended_ns = hc_clock_ns();
 	return 0;
 }
 
-static int touch_all(struct job *job) {
-	return job->crew ? crew_run(job->crew, job->threads, touch, job) : touch(job, 0, 1);
-}
-
-/* splitmix64, of Steele, Lea and Flood, 2014. */
-static uint64_t next_random(uint64_t *state) {
-	uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
-static int make_order(struct job *job, size_t len) {
-	size_t pages = len / job->work->page.page_size;
-	uint64_t random = job->bench->random_seed;
-	job->order = malloc(pages * sizeof(*job->order));
-	if (!job->order)
-		return hc_fail(ENOMEM, "no memory for an order of %zu pages", pages);
-	for (size_t i = 0; i < pages; i++)
-		job->order[i] = i;
-	for (unsigned thread = 0; thread < job->threads; thread++) {
-		job->len = len;
-		size_t last, first = share(job, thread, job->threads, &last);
-		for (size_t i = last; i > first + 1; i--) {
-			size_t k = first + next_random(&random) % (i - first), kept = job->order[i - 1];
-			job->order[i - 1] = job->order[k];
-			job->order[k] = kept;
+/* From the start of the first to the end of the last. */
+static int touch_all(struct job *job, bool timed, uint64_t *ret_ns) {
+	unsigned nr = job->crew ? crew_threads(job->crew) : 1;
+	nr = (unsigned)hc_min(nr, job->len / job->work->page.page_size);
+	job->ready = 0;
+	int r = job->crew ? crew_run(job->crew, nr, touch, job) : touch(job, 0, 1);
+	if (r < 0)
+		return r;
+	uint64_t began = UINT64_MAX, ended = 0;
+	for (unsigned t = 0; t < nr; t++) {
+		struct map_thread *thread = &job->out->by_thread[t];
+		size_t last, first = share(job, t, nr, &last);
+		began = hc_min(began, thread->began_ns);
+		ended = hc_max(ended, thread->ended_ns);
+		if (timed) {
+			thread->sum.ns += thread->ended_ns - thread->began_ns;
+			thread->sum.bytes += (last - first) * job->work->page.page_size;
 		}
 	}
+	job->out->threads = (unsigned)hc_min(job->out->threads, nr);
+	*ret_ns = ended - began;
 	return 0;
 }
 
 /* ---- Mapping ------------------------------------------------------------- */
 
-static struct hc_map_opts opts_of(const struct job *job) {
-	const struct map_work *work = job->work;
-	bool populate = work->function == FUNCTION_POPULATE;
-	struct hc_map_opts opts = {
-	        .size = sizeof(opts),
-	        .kind = work->page.kind,
-	        .page_size = work->page.kind == HC_PAGES_BASE ? 0 : work->page.page_size,
-	        .flags = populate ? HC_MAP_POPULATE : 0,
-	        .threads = populate ? work->threads : 0,
-	        .cpus = populate && !job->bench->victim ? job->bench->cpus : NULL,
-	        .step = populate ? (size_t)work->chunk : 0,
-	        .populate_by = populate ? work->by : HC_POPULATE_CHOSEN,
-	};
-	if (opts.populate_by == HC_POPULATE_BY_FALLOCATE)
-		opts.flags |= HC_MAP_MEMFD;
-	if (*job->bench->node) {
-		opts.placement = HC_PLACE_BIND;
-		opts.nodes = job->bench->node;
-	}
-	return opts;
+/* hc_map_step_fn */
+static void note_step(void *user, unsigned thread, uint64_t len, uint64_t ns) {
+	const struct job *job = user;
+	if (thread >= job->work->threads)
+		return;
+	struct map_thread *own = &job->out->by_thread[thread];
+	own->sum.bytes += len;
+	own->sum.ns += ns;
+	latency_add(&own->faults, ns);
 }
 
-/* How much of it is what was asked for, after the clock has stopped. */
-static int look(struct job *job, struct hc_map *map) {
-	int r = job->work->function == FUNCTION_DEMAND ? hc_map_verify(map) : 0;
-	bool thp = job->work->page.kind == HC_PAGES_THP;
-	if (r < 0 && !(thp && r == -EIO))
+/* THP of which others may come instead, and are counted: the map is populated when it is open, and stays so. */
+static bool may_be_others(const struct job *job) {
+	return job->work->page.kind == HC_PAGES_THP && !job->bench->thp;
+}
+
+static int open_map(struct job *job, size_t len, struct hc_map **ret_map) {
+	const struct map_work *work = job->work;
+	struct hc_map_opts opts = map_opts(job->bench, &work->page, work->by);
+	if (work->function == FUNCTION_POPULATE && !may_be_others(job)) {
+		opts.flags |= HC_MAP_POPULATE;
+		opts.threads = work->threads;
+		opts.cpus = job->bench->cpus;
+		opts.step = (size_t)work->chunk;
+		opts.populate_by = work->by;
+		opts.step_done = note_step;
+		opts.user = job;
+	}
+	return hc_map_open(len, &opts, ret_map);
+}
+
+static int populate(struct job *job, struct hc_map *map) {
+	const struct map_work *work = job->work;
+	struct hc_map_work_opts opts = {
+	        .size = sizeof(opts),
+	        .threads = work->threads,
+	        .cpus = job->bench->cpus,
+	        .step = (size_t)work->chunk,
+	        .populate_by = work->by,
+	        .step_done = note_step,
+	        .user = job,
+	};
+	uint64_t done;
+	int r = hc_map_populate(map, &opts, &done);
+	/* What pages they are is looked at later. */
+	return (r == -EIO || r == -EPERM) && done == hc_map_length(map) ? 0 : r;
+}
+
+/* What came, after the clock has stopped. */
+static int look(const struct job *job, struct hc_map *map) {
+	struct map_outcome *out = job->out;
+	uint64_t came = 0, huge = 0, page_size = job->work->page.page_size;
+	int r = hc_map_verify(map);
+	bool others = may_be_others(job) && (r == -EIO || r == -EPERM || r == -ENODATA);
+	if (r < 0 && !others && !(r == -ENODATA && job->bench->thp))
 		return r;
 	const struct hc_map_part *part;
-	job->out->huge_bytes = 0;
-	for (unsigned i = 0; (part = hc_map_part(map, i)); i++)
-		if (part->kind == job->work->page.kind)
-			job->out->huge_bytes += part->bytes;
+	for (unsigned i = 0; (part = hc_map_part(map, i)); i++) {
+		if (*job->bench->node && part->node != atoi(job->bench->node))
+			return hc_fail(
+			        EIO, "memory bound to node %s has pages on node %d", job->bench->node, part->node);
+		came += part->bytes;
+		if (part->page_size == HC_UNKNOWN)
+			huge = HC_UNKNOWN;
+		else if (part->page_size == page_size && huge != HC_UNKNOWN)
+			huge += part->bytes;
+	}
+	if (r == -ENODATA && !others)
+		return hc_fail(ENOMEM, "THP of %s were asked for, and only %s of %s came in them",
+		        hc_size_exact(page_size).s, hc_size_rounded(huge).s, hc_size_exact(hc_map_length(map)).s);
+	out->bytes += came;
+	out->huge_bytes = huge == HC_UNKNOWN ? HC_UNKNOWN : out->huge_bytes + huge;
 	return 0;
 }
 
-static void note_state(struct job *job, const struct hc_map *map) {
-	const struct hc_map_state *state = hc_map_state(map);
+static void note_state(struct job *job, const struct hc_map_state *state) {
 	struct map_outcome *out = job->out;
 	out->populated_by = state->populated_by;
-	out->threads = state->threads;
-	out->longest_step_ns = hc_max(out->longest_step_ns, state->longest_step_ns);
+	out->threads = (unsigned)hc_min(out->threads, state->threads);
 	if (state->threads_shortfall)
 		snprintf(out->threads_why, sizeof(out->threads_why), "%s", state->threads_shortfall);
 }
 
-/* One mapping of len bytes from mmap to munmap. The part that is timed ends before it is looked at. */
-static int map_once(struct job *job, size_t len, bool timed, bool first) {
-	struct hc_map_opts opts = opts_of(job);
+/* One mapping of len bytes from mmap to munmap. */
+static int map_once(struct job *job, size_t len, bool timed) {
+	struct map_outcome *out = job->out;
 	struct hc_map *map = NULL;
 	bool demand = job->work->function == FUNCTION_DEMAND;
+	uint64_t touched = 0;
 	if (timed)
 		cycles_start(&job->cycles);
 	uint64_t start = hc_clock_ns();
-	int r = hc_map_open(len, &opts, &map);
-	if (r < 0)
-		return r;
-	job->p = hc_map_address(map);
-	job->len = len;
-	if (demand)
-		r = touch_all(job);
-	uint64_t end = hc_clock_ns();
-	if (timed) {
-		job->out->cycles += cycles_stop(&job->cycles);
-		job->out->ns += end - start;
+	int r = open_map(job, len, &map);
+	if (r == 0 && !demand && may_be_others(job))
+		r = populate(job, map);
+	uint64_t called = hc_clock_ns() - start;
+	if (r == 0 && demand) {
+		job->p = hc_map_address(map);
+		job->len = len;
+		out->address = (uintptr_t)job->p;
+		out->length = len;
+		r = touch_all(job, timed, &touched);
 	}
-	if (r == 0 && first)
+	uint64_t cycles = timed ? cycles_stop(&job->cycles) : 0;
+	if (r == 0 && timed) {
+		/* The kernel's share of the calls; the rest is the library's looks at limits and pages. */
+		const struct hc_map_state *state = hc_map_state(map);
+		uint64_t mapped = state->map_ns + state->populate_ns;
+		out->ns += mapped + touched;
+		out->checks_ns += called > mapped ? called - mapped : 0;
+		out->cycles += cycles;
+		if (!demand)
+			note_state(job, state);
 		r = look(job, map);
-	if (r == 0 && !demand)
-		note_state(job, map);
+	}
 	start = hc_clock_ns();
 	hc_map_close(map);
 	if (timed)
-		job->out->munmap_ns += hc_clock_ns() - start;
-	return r;
+		out->munmap_ns += hc_clock_ns() - start;
+	/* Huge pages that were asked for by --thp and didn't come: less than asked for, as where a pool is short. */
+	return r == -EIO && job->bench->thp && !*job->bench->node ? -ENOMEM : r;
 }
 
 /* The whole size, in rounds where it doesn't fit. */
-static int map_all(struct job *job, bool timed) {
+static int map_all(struct job *job) {
 	int r = 0;
 	for (uint64_t left = job->bench->size, len; r == 0 && left > 0; left -= len) {
 		len = hc_min(left, job->work->bytes);
-		r = map_once(job, (size_t)len, timed, left == job->bench->size);
+		r = map_once(job, (size_t)len, true);
+	}
+	return r;
+}
+
+/* Single faults of small pages, apart: reading the clock would count among them. */
+static int clock_faults(struct job *job, uint64_t repeats) {
+	size_t len = (size_t)hc_min(job->bench->size, job->work->bytes);
+	uint64_t faults = 0;
+	int r = 0;
+	job->clocked = true;
+	for (uint64_t i = 0; r == 0 && i < repeats && faults < CLOCKED_FAULTS; i++) {
+		r = map_once(job, len, false);
+		faults += len / job->work->page.page_size;
 	}
 	return r;
 }
@@ -200,25 +267,23 @@ static void pin(int cpu) {
 static int prepare(struct job *job) {
 	const struct map_bench *bench = job->bench;
 	const struct map_work *work = job->work;
-	int r = 0;
-	job->threads = 1;
-	if (work->function == FUNCTION_DEMAND && (work->threads > 1 || (bench->cpus && !bench->victim))) {
-		r = crew_open(bench->run->machine, work->threads, bench->cpus, &job->crew);
+	job->out->threads = work->threads;
+	if (work->function == FUNCTION_DEMAND && (work->threads > 1 || bench->cpus)) {
+		int r = crew_open(bench->run->machine, work->threads, bench->cpus, &job->crew);
 		if (r < 0)
 			return r;
-		job->threads = crew_threads(job->crew);
-		if (job->threads < work->threads)
+		if (crew_threads(job->crew) < work->threads)
 			snprintf(job->out->threads_why, sizeof(job->out->threads_why),
-			        "no more than %u threads could be started", job->threads);
+			        "no more than %u threads could be started", crew_threads(job->crew));
 	}
-	job->out->threads = job->threads;
-	if (bench->random && work->function == FUNCTION_DEMAND)
-		r = make_order(job, (size_t)hc_min(bench->size, work->bytes));
 	if (bench->cycles) {
 		cycles_open(&job->cycles);
 		snprintf(job->out->cycles_why, sizeof(job->out->cycles_why), "%s", job->cycles.reason);
+		/* It is the kernel that works here: without its cycles there is nothing to tell. */
+		if (job->cycles.user_only)
+			cycles_close(&job->cycles);
 	}
-	return r;
+	return 0;
 }
 
 static int idle(void) {
@@ -240,27 +305,44 @@ static int work_on(struct job *job, uint64_t repeats) {
 		job->out->ns = IDLE_NS;
 	}
 	for (uint64_t i = 0; r == 0 && job->work->function != FUNCTION_IDLE && i < repeats; i++)
-		r = map_all(job, true);
+		r = map_all(job);
 	victims_stop(victims);
-	if (r == 0 && job->work->function == FUNCTION_DEMAND && !job->clocked) {
-		/* Once more for the single faults, apart, as the clock would count among them. */
-		uint64_t kept[MAP_THREADS_MAX] = {0};
-		for (unsigned i = 0; i < job->threads; i++)
-			kept[i] = job->out->by_thread[i].ns;
-		job->clocked = true;
-		r = map_once(job, (size_t)hc_min(job->bench->size, job->work->bytes), false, false);
-		for (unsigned i = 0; i < job->threads; i++)
-			job->out->by_thread[i].ns = kept[i];
-	}
+	if (r == 0 && job->work->function == FUNCTION_DEMAND && !job->clocked)
+		r = clock_faults(job, repeats);
 	cycles_close(&job->cycles);
 	crew_close(job->crew);
-	free(job->order);
 	return r;
+}
+
+/* Where the handler of SIGBUS tells of it. */
+static struct map_outcome *volatile bus_outcome;
+
+/* Ends the process itself: no core dump of gigabytes is written. */
+static void end_by_bus_error(int number, siginfo_t *info, void *context) {
+	(void)number, (void)context;
+	bus_outcome->bus_error = true;
+	bus_outcome->bus_address = (uintptr_t)info->si_addr;
+	bus_outcome->memory_error = info->si_code == BUS_MCEERR_AR || info->si_code == BUS_MCEERR_AO;
+	_exit(1);
+}
+
+/* Whoever is killed for lack of memory, it shall be the one that wants so much. It works without, too. */
+static void be_killed_first(void) {
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	ssize_t written = write(fd, "1000", 4);
+	(void)written;
+	close(fd);
 }
 
 _Noreturn void map_child(const struct map_bench *bench, const struct map_work *work, uint64_t repeats) {
 	struct map_outcome *out = bench->outcome;
 	struct job job = {.bench = bench, .work = work, .out = out, .cycles = {.fd = -1}};
+	struct sigaction bus = {.sa_sigaction = end_by_bus_error, .sa_flags = SA_SIGINFO};
+	bus_outcome = out;
+	sigaction(SIGBUS, &bus, NULL);
+	be_killed_first();
 	int r = work_on(&job, repeats);
 	if (r < 0)
 		snprintf(out->detail, sizeof(out->detail), "%s", hc_error_detail());

@@ -213,6 +213,7 @@ int bench_measure(struct bench_run *run, void *state) {
 	for (size_t i = 0; i < run->nr_cases; i++)
 		run->order[i] = i;
 
+	run->cold = true;
 	for (size_t i = 0; i < run->nr_cases; i++) {
 		measuring_progress(run, 0, i, run->nr_cases, since);
 		int r = warm_up(run, state, i, clock_step);
@@ -220,6 +221,7 @@ int bench_measure(struct bench_run *run, void *state) {
 			return r;
 	}
 
+	run->cold = false;
 	since = hc_clock_ns();
 	for (uint64_t loop = 0; loop < run->loops; loop++) {
 		shuffle(run);
