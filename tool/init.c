@@ -30,13 +30,19 @@
 /* syslog(2): messages of the kernel of less than this urgency don't get between the results. */
 #define SYSLOG_ACTION_CONSOLE_LEVEL 8
 #define CONSOLE_EMERGENCIES 1
+#define PRINTK "/proc/sys/kernel/printk"
 /* How long what is told to end has before it is killed. */
 #define GRACE_SECONDS 2
 
 /* ---- The machine --------------------------------------------------------- */
 
-/* True where something is mounted there, also before /proc is. pre: path has one more component than its parent */
+/* True where something is mounted there, also before /proc is. */
 static bool is_mount(const char *path, const char *parent) {
+	struct statx at;
+	if (statx(AT_FDCWD, path, AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &at) == 0 &&
+	        at.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT)
+		return at.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+	/* Before Linux 5.8; a bind mount of the same file system isn't seen. */
 	struct stat here, above;
 	return stat(path, &here) == 0 && stat(parent, &above) == 0 && here.st_dev != above.st_dev;
 }
@@ -88,6 +94,17 @@ static int read_plan(struct init_plan **ret_plan) {
 	line[len] = '\0';
 	int r = init_plan_read(line, ret_plan);
 	return r < 0 ? cli_fail(VERB, r) : 0;
+}
+
+/* The level is the machine's, also where this is the first process of a namespace only: it is put back. -1: not known. */
+static int read_console_level(void) {
+	char text[64] = "";
+	int fd = open(PRINTK, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	int level = len > 0 ? text[0] - '0' : -1; /* 1 to 8 */
+	return level >= 1 && level <= 8 ? level : -1;
 }
 
 /*
@@ -150,6 +167,20 @@ static int start(char **argv, pid_t *ret_pid) {
 	return err;
 }
 
+/* All that it has started and that is still there: nothing of it may disturb what is measured next. */
+static bool end_the_rest(pid_t pid, bool ended, int *status) {
+	double end = seconds_now() + GRACE_SECONDS;
+	kill(-1, SIGKILL); /* all of the namespace but this process, kill(2) */
+	if (!ended)
+		ended = wait_until(pid, end, status);
+	/* The others are reaped as they go; none is left when there is no child. */
+	while (waitpid(-1, NULL, WNOHANG) >= 0 && seconds_now() < end) {
+		const struct timespec moment = {.tv_nsec = 1000000};
+		nanosleep(&moment, NULL);
+	}
+	return ended;
+}
+
 /* An exit code as a shell gives it: 126 and 127 for what can't be started, 128 and the number for a signal. */
 static int run(char **argv, uint64_t seconds) {
 	pid_t pid;
@@ -158,15 +189,17 @@ static int run(char **argv, uint64_t seconds) {
 		cli_error(VERB, "%s: %s", argv[0], strerror(err));
 		return err == ENOENT ? 127 : 126;
 	}
-	if (!wait_until(pid, seconds_now() + (double)seconds, &status)) {
+	bool ended = wait_until(pid, seconds_now() + (double)seconds, &status);
+	if (!ended) {
 		cli_error(VERB, "still there after %llu s, and ended: hugeclear.timeout=SECONDS gives more",
 		        (unsigned long long)seconds);
 		kill(-pid, SIGTERM);
-		if (!wait_until(pid, seconds_now() + GRACE_SECONDS, &status)) {
-			kill(-pid, SIGKILL);
-			while (!wait_until(pid, seconds_now() + GRACE_SECONDS, &status))
-				;
-		}
+		ended = wait_until(pid, seconds_now() + GRACE_SECONDS, &status);
+	}
+	ended = end_the_rest(pid, ended, &status);
+	if (!ended) {
+		cli_error(VERB, "it can't even be killed, and is left behind");
+		return 128 + SIGKILL;
 	}
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -235,7 +268,9 @@ static void print_help(void) {
 static int boot(void) {
 	mount_all();
 	open_console();
-	klogctl(SYSLOG_ACTION_CONSOLE_LEVEL, NULL, CONSOLE_EMERGENCIES);
+	int console_level = read_console_level();
+	if (console_level > 0)
+		klogctl(SYSLOG_ACTION_CONSOLE_LEVEL, NULL, CONSOLE_EMERGENCIES);
 	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/", 0);
 
 	sigset_t child;
@@ -251,6 +286,9 @@ static int boot(void) {
 	for (unsigned i = 0; code == 0 && i < plan->nr_commands; i++)
 		run_command(plan, i, self);
 	init_plan_free(plan);
+	fflush(stdout);
+	if (console_level > 0)
+		klogctl(SYSLOG_ACTION_CONSOLE_LEVEL, NULL, console_level);
 	return power_off();
 }
 

@@ -1,5 +1,5 @@
 # bench clear from the command line: options, refusals, tables and results, limits and short pools.
-# shellcheck disable=SC2030,SC2031 # each test is a subshell; helpers set the variables
+# shellcheck disable=SC2030,SC2031,SC2154 # each test is a subshell; helpers set the variables
 load helpers
 load huge_pages
 

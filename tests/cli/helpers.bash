@@ -77,6 +77,14 @@ refuse_stdout() {
 	}
 }
 
+# refuse_match REGEX: no line of it matches, whatever the case.
+refuse_match() {
+	if grep -qiE "$1" <<<"$stdout"; then
+		echo "not expected in standard output: $1"
+		seen
+	fi
+}
+
 # as_nobody ARG...: run_hc as an ordinary user (only where the test runs as root).
 as_nobody() {
 	status=0

@@ -1,3 +1,4 @@
+# shellcheck disable=SC2034 # for expect_stderr
 load helpers
 
 # boot WORD...: hugeclear as the first process of a pid namespace of its own, with WORDS as the
@@ -8,7 +9,7 @@ boot() {
 	status=0
 	# shellcheck disable=SC2016 # for the inner shell
 	unshare --pid --fork --mount --propagation private sh -c '
-		mount -t proc proc /proc && mount --bind "$1" /proc/cmdline && exec "$2" init' \
+		mount -t proc proc /proc && mount --bind "$1" /proc/cmdline && mount --bind /tmp /tmp && exec "$2" init' \
 		sh "$BATS_TEST_TMPDIR/cmdline" "$HC" >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" </dev/null || status=$?
 	stdout=$(cat "$BATS_TEST_TMPDIR/stdout")
 	stderr=$(cat "$BATS_TEST_TMPDIR/stderr")
@@ -41,11 +42,27 @@ boot() {
 	[ ! -e /run/hugeclear-results.1.json ]
 }
 
-@test "init ends what takes too long, and all that it started, and goes on" {
-	boot hugeclear.timeout=1 'hugeclear.run="/bin/sh -c '"'trap : TERM; sleep 60 & sleep 60; sleep 60'"'"' hugeclear.run=--version
+@test "init ends what takes too long, and goes on" {
+	boot hugeclear.timeout=1 'hugeclear.run="/bin/sh -c '"'trap : TERM; sleep 60; sleep 60'"'"' hugeclear.run=--version
 	expect_stderr "still there after 1 s, and ended: hugeclear.timeout=SECONDS gives more"
 	expect_stdout "-----END HUGECLEAR COMMAND 1: exit code 137-----"
 	expect_stdout "-----END HUGECLEAR COMMAND 2: exit code 0-----"
+}
+
+@test "init ends all that a command has started" {
+	boot 'hugeclear.run="/bin/sh -c '"'setsid sleep 987 & (trap : TERM; sleep 986) & exit 3'"'"' \
+		'hugeclear.run="/bin/sh -c '"'cat /proc/[0-9]*/comm | grep -c sleep'"'"'
+	expect_stdout "-----END HUGECLEAR COMMAND 1: exit code 3-----
+-----BEGIN HUGECLEAR COMMAND 2-----
+0
+-----END HUGECLEAR COMMAND 2"
+}
+
+@test "init leaves the console's level as it was" {
+	before=$(cat /proc/sys/kernel/printk)
+	boot 'hugeclear.run="/bin/cat /proc/sys/kernel/printk"'
+	[ "$(cat /proc/sys/kernel/printk)" = "$before" ]
+	[ "$(sed -n 2p <<<"$stdout" | cut -c1)" = 1 ] || seen
 }
 
 @test "init says which signal ended a command, and which command couldn't be started" {
@@ -67,4 +84,6 @@ boot() {
 	boot 'hugeclear.run="/bin/cat /proc/mounts"'
 	[ "$(grep -c ' /sys ' <<<"$stdout")" -le 1 ] || seen
 	[ "$(grep -c ' /dev ' <<<"$stdout")" -le 1 ] || seen
+	# A bind mount of the same file system is one, too: boot() makes it.
+	[ "$(grep -c ' /tmp ' <<<"$stdout")" = 1 ] || seen
 }

@@ -1,0 +1,74 @@
+/* Cycles: counted, or the reason why not, whatever refuses them. */
+#include "support/support.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench/cycles.h"
+#include "support/seccomp.h"
+
+static void test_counted_or_why_not(void **state) {
+	(void)state;
+	struct cycles cycles;
+	cycles_open(&cycles);
+	cycles_start(&cycles);
+	for (volatile unsigned i = 0; i < 1000000; i++)
+		continue;
+	uint64_t counted = cycles_stop(&cycles);
+	if (cycles.fd < 0) {
+		assert_int_equal(counted, 0);
+		assert_true(strlen(cycles.reason) > 0);
+	} else {
+		/* A million rounds that each store are no fewer cycles than that. */
+		assert_true(counted >= 1000000);
+		assert_int_equal(cycles.user_only, strlen(cycles.reason) > 0);
+	}
+	cycles_close(&cycles);
+	cycles_close(&cycles);
+	assert_int_equal(cycles.fd, -1);
+}
+
+/* perf_event_open(2): what each error means, and what can be done about it. */
+static void test_reasons(void **state) {
+	(void)state;
+	const struct {
+		int err;
+		const char *words;
+	} rows[] = {{ENOENT, "no cycle counter"}, {EOPNOTSUPP, "no cycle counter"}, {EACCES, "perf_event_paranoid"},
+	        {EPERM, "seccomp"}, {ENOSYS, "seccomp"}, {EMFILE, "Too many open files"}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char text[160];
+		cycles_explain(rows[i].err, text, sizeof(text));
+		assert_non_null(strstr(text, rows[i].words));
+	}
+}
+
+static bool refused(int err) {
+	struct cycles cycles;
+	char words[160];
+	cycles_explain(err, words, sizeof(words));
+	cycles_open(&cycles);
+	cycles_start(&cycles);
+	return cycles.fd == -1 && strcmp(cycles.reason, words) == 0 && cycles_stop(&cycles) == 0;
+}
+
+static void test_refused_by_a_filter(void **state) {
+	(void)state;
+	const int calls[] = {SYS_perf_event_open};
+	const int errs[] = {EPERM, ENOSYS, EACCES, ENOENT};
+	for (size_t i = 0; i < 4; i++)
+		with_calls_forbidden(calls, 1, errs[i], refused);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_counted_or_why_not),
+	        cmocka_unit_test(test_reasons),
+	        cmocka_unit_test(test_refused_by_a_filter),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
