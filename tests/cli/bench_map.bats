@@ -326,20 +326,36 @@ os.execv(sys.argv[1], sys.argv[1:])' "$HC" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$
 	[ "$(field '.runs[0].samples | length > 0')" = true ]
 }
 
+# signal_child SIGNAL: to the process in the group whose parent is in it, too; sets child. pre: samples of
+# half a second and more, so that it doesn't end in the meantime
+signal_child() {
+	local parent pid
+	child=
+	until [ "$child" ]; do
+		# shellcheck disable=SC2094 # each grep reads it anew
+		while read -r pid; do
+			parent=$(sed -n 's/^PPid:\t//p' "/proc/$pid/status" 2>/dev/null) || continue
+			if grep -qx "$parent" "$cgroup/cgroup.procs" && kill "-$1" "$pid"; then child=$pid; fi
+		done <"$cgroup/cgroup.procs"
+	done
+}
+
 @test "the child goes with its parent" {
-	own_pages 8
+	own_pages 1
 	own_cgroup
-	sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$cgroup" "$HC" bench map -p "$page" -s $((8 * page_size)) -l 100000 >/dev/null 2>&1 &
-	pid=$!
-	sleep 0.5
-	kill -KILL $pid
-	wait $pid || true
+	sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$cgroup" "$HC" bench map -p base -s 1G -l 100000 >/dev/null 2>&1 &
+	pid_of_bench=$!
+	# One that has stopped can't end by itself.
+	signal_child STOP
+	kill -KILL $pid_of_bench
+	wait $pid_of_bench || true
 	for ((i = 0; i < 500; i++)); do
 		[ -n "$(cat "$cgroup/cgroup.procs")" ] || break
 		sleep 0.01
 	done
-	[ -z "$(cat "$cgroup/cgroup.procs")" ]
-	expect_uncharged
+	left=$(cat "$cgroup/cgroup.procs")
+	[ -z "$left" ] || kill -KILL "$child"
+	[ -z "$left" ]
 }
 
 # memory_cgroup: one with a limit of 64 MiB on memory; sets file, its limit. pre: own_pages
@@ -395,17 +411,8 @@ memory_cgroup() {
 @test "a child that somebody kills is no lack of memory" {
 	own_pages 1
 	own_cgroup
-	(
-		# The one whose parent is in the group, too.
-		until [ "${killed:-}" ]; do
-			# shellcheck disable=SC2094 # each grep reads it anew
-			while read -r pid; do
-				parent=$(sed -n 's/^PPid:\t//p' "/proc/$pid/status" 2>/dev/null) || continue
-				if grep -qx "$parent" "$cgroup/cgroup.procs" && kill -KILL "$pid"; then killed=1; fi
-			done <"$cgroup/cgroup.procs"
-		done
-	) &
-	in_cgroup bench map -p base -s 64M -l 100000 -f demand
+	signal_child KILL &
+	in_cgroup bench map -p base -s 1G -l 100000 -f demand
 	wait
 	expect_status 1
 	expect_stderr "somebody killed the child that maps (SIGKILL)"
