@@ -68,15 +68,26 @@ tap_program() { # RUNNER NAME CMD...
 	build-support/tally.py tap "$results/all" "$runner" "$name" "$status" "$out" || :
 }
 
-# Many tests wait more than they work, or run one at a time: lint fills the gaps.
-start_lint_beside() {
-	# A process group of its own, that ends with this one.
-	begin lint
+# Process groups of their own that run beside this one, and end with it.
+beside=()
+trap 'for group in "${beside[@]}"; do kill -- -"$group" 2>/dev/null || :; done' EXIT
+
+# Many tests wait more than they work, or run one at a time: others fill the gaps.
+start_beside() { # LOG CMD...
+	local log=$1
+	shift
 	set -m
-	lint_beside >"$results/lint.log" 2>&1 </dev/null &
-	beside=$!
+	"$@" >"$results/$log" 2>&1 </dev/null &
+	beside+=($!)
 	set +m
-	trap '[ -z "$beside" ] || kill -- -"$beside" 2>/dev/null || :' EXIT
+}
+
+# Waits for the last one that was started, and shows what it printed.
+wait_beside() { # LOG
+	# What it failed in is in the results, and that it died is seen there.
+	wait "${beside[-1]}" || :
+	unset 'beside[-1]'
+	cat "$results/$1"
 }
 
 lint_beside() {
@@ -86,15 +97,23 @@ lint_beside() {
 }
 
 short_tier() {
-	start_lint_beside
+	begin lint
+	start_beside lint.log lint_beside
 	build_step gcc && suites gcc unit integration cli checks isa vm
 	build_step clang && suites clang unit isa
-	build_step asan && suites asan unit integration cli fuzz
-	build_step tsan && suites tsan unit integration
+	if build_step asan; then
+		suites asan unit integration fuzz
+		# What touches pools has to wait for it.
+		start_beside asan.cli.out suites asan cli
+	fi
+	if build_step tsan; then
+		suites tsan unit
+		[ ${#beside[@]} -lt 2 ] || wait_beside asan.cli.out
+		suites tsan integration
+	fi
 	build_step arm64 && suites arm64 arm64
-	wait "$beside" || : # what it failed in is in the results, and that it died is seen there
-	beside=
-	cat "$results/lint.log"
+	[ ${#beside[@]} -lt 2 ] || wait_beside asan.cli.out
+	wait_beside lint.log
 }
 
 # What takes too long for every change.
