@@ -101,6 +101,7 @@ QUICK=(-s 4M -l 2 -p base)
 		64 by+one+thread+only -p base --populate-by map -t 2
 		64 one+thread+is+watched --victim -t 2
 		64 --randomize -r x
+		64 populating+has+no+order -f populate -r 7
 		64 --cpus --cpus 0-99999
 		64 --node --node 0,1
 		64 is+not+the+number+of+a+node --node=

@@ -285,6 +285,8 @@ static int set_up(void *state, struct bench_run *run) {
 		snprintf(bench->node, sizeof(bench->node), "%d", node);
 	if (code == 0 && bench->cpus && crew_check_cpus(run->machine, bench->cpus) < 0)
 		code = cli_usage(run->verb, "--cpus: %s", hc_error_detail());
+	if (code == 0 && bench->random_seed && !bench->functions[FUNCTION_DEMAND])
+		code = cli_usage(run->verb, "--randomize: populating has no order; with --function demand");
 	if (code == 0 && bench->victim)
 		code = choose_cpus(bench, run);
 	if (code == 0)
