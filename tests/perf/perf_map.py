@@ -46,6 +46,7 @@ class Programs:
     def _lines(command):
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode != 0:
+            print(f"{' '.join(command)} failed: {size_words(SIZE)} in pages of {size_words(PAGE)} have to be free", file=sys.stderr)
             raise SystemExit(EXIT_LESS)
         return [[float(word) for word in line.split()] for line in done.stdout.splitlines()]
 
@@ -98,7 +99,7 @@ def judge_wait(table, lines):
     over = max(wait - step for wait, step in lines)
     wait, step = max(lines)
     table.fact(f"mmap of another thread: longest of {len(lines)}", f"{wait * 1e3:.1f} ms",
-               f"<= a step ({step * 1e3:.1f} ms)", over <= WAIT_ROOM)
+               f"<= the longest step, {step * 1e3:.1f} ms, and {WAIT_ROOM * 1e3:.0f} ms to be woken", over <= WAIT_ROOM)
 
 
 def show_ways(programs, loops):

@@ -8,11 +8,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int try_open(bool user_only) {
+static int try_open(uint32_t type, uint64_t config, bool user_only) {
 	struct perf_event_attr attr = {
-	        .type = PERF_TYPE_HARDWARE,
+	        .type = type,
 	        .size = sizeof(attr),
-	        .config = PERF_COUNT_HW_CPU_CYCLES,
+	        .config = config,
 	        .disabled = 1,
 	        .inherit = 1,
 	        .exclude_kernel = user_only,
@@ -43,31 +43,41 @@ void cycles_explain(int err, char *text, int text_size) {
 	snprintf(text, (size_t)text_size, "%s", why);
 }
 
-void cycles_open(struct cycles *cycles) {
-	*cycles = (struct cycles){.fd = try_open(false)};
+void cycles_open_event(struct cycles *cycles, uint32_t type, uint64_t config) {
+	*cycles = (struct cycles){.fd = try_open(type, config, false)};
 	if (cycles->fd >= 0)
 		return;
 	int err = errno;
 	cycles_explain(err, cycles->reason, sizeof(cycles->reason));
 	if (err != EACCES && err != EPERM)
 		return;
-	cycles->fd = try_open(true);
+	cycles->fd = try_open(type, config, true);
 	cycles->user_only = cycles->fd >= 0;
 }
 
-void cycles_start(const struct cycles *cycles) {
+void cycles_open(struct cycles *cycles) {
+	cycles_open_event(cycles, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+}
+
+static uint64_t read_count(const struct cycles *cycles) {
+	uint64_t count = 0;
+	return read(cycles->fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
+}
+
+/* PERF_EVENT_IOC_RESET would leave what threads that have ended had counted: the difference is taken. */
+void cycles_start(struct cycles *cycles) {
 	if (cycles->fd < 0)
 		return;
-	ioctl(cycles->fd, PERF_EVENT_IOC_RESET, 0);
+	cycles->before = read_count(cycles);
 	ioctl(cycles->fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
 uint64_t cycles_stop(const struct cycles *cycles) {
-	uint64_t count = 0;
 	if (cycles->fd < 0)
 		return 0;
 	ioctl(cycles->fd, PERF_EVENT_IOC_DISABLE, 0);
-	return read(cycles->fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
+	uint64_t now = read_count(cycles);
+	return now > cycles->before ? now - cycles->before : 0;
 }
 
 void cycles_close(struct cycles *cycles) {

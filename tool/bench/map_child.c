@@ -268,6 +268,14 @@ static int prepare(struct job *job) {
 	const struct map_bench *bench = job->bench;
 	const struct map_work *work = job->work;
 	job->out->threads = work->threads;
+	/* Before the threads: it counts those alone that are started after it. */
+	if (bench->cycles) {
+		cycles_open(&job->cycles);
+		snprintf(job->out->cycles_why, sizeof(job->out->cycles_why), "%s", job->cycles.reason);
+		/* It is the kernel that works here: without its cycles there is nothing to tell. */
+		if (job->cycles.user_only)
+			cycles_close(&job->cycles);
+	}
 	if (work->function == FUNCTION_DEMAND && (work->threads > 1 || bench->cpus)) {
 		int r = crew_open(bench->run->machine, work->threads, bench->cpus, &job->crew);
 		if (r < 0)
@@ -275,13 +283,6 @@ static int prepare(struct job *job) {
 		if (crew_threads(job->crew) < work->threads)
 			snprintf(job->out->threads_why, sizeof(job->out->threads_why),
 			        "no more than %u threads could be started", crew_threads(job->crew));
-	}
-	if (bench->cycles) {
-		cycles_open(&job->cycles);
-		snprintf(job->out->cycles_why, sizeof(job->out->cycles_why), "%s", job->cycles.reason);
-		/* It is the kernel that works here: without its cycles there is nothing to tell. */
-		if (job->cycles.user_only)
-			cycles_close(&job->cycles);
 	}
 	return 0;
 }
@@ -294,11 +295,14 @@ static int idle(void) {
 
 static int work_on(struct job *job, uint64_t repeats) {
 	struct victims *victims = NULL;
-	int r = prepare(job);
-	if (r == 0 && job->bench->victim) {
+	int r = 0;
+	/* Before the counter of cycles, which theirs are not for. */
+	if (job->bench->victim) {
 		r = victims_start(job->bench->same_cpu, job->bench->other_cpu, &job->out->victims, &victims);
 		pin(job->bench->same_cpu);
 	}
+	if (r == 0)
+		r = prepare(job);
 	job->clocked = job->work->page.page_size >= CLOCKED_PAGE;
 	if (r == 0 && job->work->function == FUNCTION_IDLE) {
 		r = idle();

@@ -2,8 +2,11 @@
 #include "support/support.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,11 +67,44 @@ static void test_refused_by_a_filter(void **state) {
 		with_calls_forbidden(calls, 1, errs[i], refused);
 }
 
+#define PAGES 500
+
+static void *touch(void *p) {
+	for (size_t i = 0; i < PAGES; i++)
+		((volatile char *)p)[i * (size_t)sysconf(_SC_PAGESIZE)] = 1;
+	return NULL;
+}
+
+/* Page faults are counted everywhere, and are known: a thread that touches PAGES new ones has that many, and few more. */
+static void test_threads_are_counted_once(void **state) {
+	(void)state;
+	struct cycles faults;
+	size_t len = PAGES * (size_t)sysconf(_SC_PAGESIZE);
+	cycles_open_event(&faults, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	if (faults.fd < 0 || faults.user_only) {
+		print_message("%s\n", faults.reason);
+		skip();
+	}
+	for (int round = 0; round < 4; round++) {
+		void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		assert_ptr_not_equal(p, MAP_FAILED);
+		assert_int_equal(madvise(p, len, MADV_NOHUGEPAGE), 0);
+		pthread_t thread;
+		cycles_start(&faults);
+		assert_int_equal(pthread_create(&thread, NULL, touch, p), 0);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		assert_in_range(cycles_stop(&faults), PAGES, PAGES + PAGES / 2);
+		munmap(p, len);
+	}
+	cycles_close(&faults);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_counted_or_why_not),
 	        cmocka_unit_test(test_reasons),
 	        cmocka_unit_test(test_refused_by_a_filter),
+	        cmocka_unit_test(test_threads_are_counted_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
