@@ -119,6 +119,7 @@ short_tier() {
 # What takes too long for every change.
 long_tier() {
 	rounds=1 HC_FUZZ_SECONDS=${HC_FUZZ_SECONDS:-60} suites asan fuzz
+	rounds=1 HC_EVERY_BUILD=1 suites gcc isa
 	# What goes wrong only sometimes: threads, and processes that change the same pools.
 	rounds=${HC_ROUNDS:-20} suites tsan unit integration
 	rounds=${HC_ROUNDS:-20} suites gcc integration
