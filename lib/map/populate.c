@@ -31,7 +31,6 @@
 #endif
 
 #define STEP_DEFAULT ((size_t)32 << 20)
-#define STEP_PIECES 8
 
 /* The kernel says EAGAIN for a fault that has to be tried again; so often in turn is something else. */
 #define TRIES_MAX 1000
@@ -40,17 +39,10 @@
 
 /* Both return 0 or a positive errno. */
 
-/*
- * In pieces: readers that come by may take the mmap lock before a woken writer does, until the writer has waited for
- * the kernel's limit of 4 ms (RWSEM_WAIT_TIMEOUT in kernel/locking/rwsem.c). With a call a step of 5 ms another thread's
- * mmap waited for three steps, 15 ms; with eight calls a step it waits 8 ms, and populating is as fast.
- */
-static int by_madvise(char *p, size_t len, uint64_t unit) {
-	size_t piece = (size_t)hc_max(hc_div_up(len / STEP_PIECES, unit), 1) * unit;
-	for (size_t at = 0; at < len; at += piece)
-		for (unsigned tries = 0; madvise(p + at, hc_min(piece, len - at), MADV_POPULATE_WRITE) < 0; tries++)
-			if (errno != EINTR && (errno != EAGAIN || tries == TRIES_MAX))
-				return errno;
+static int by_madvise(char *p, size_t len) {
+	for (unsigned tries = 0; madvise(p, len, MADV_POPULATE_WRITE) < 0; tries++)
+		if (errno != EINTR && (errno != EAGAIN || tries == TRIES_MAX))
+			return errno;
 	return 0;
 }
 
@@ -149,8 +141,7 @@ static int do_step(struct populating *populating, uint64_t offset, size_t len) {
 			return fail_step(populating, offset, len, "fallocate", errno);
 	}
 	bool futex = atomic_load_explicit(&populating->map_in_by, memory_order_relaxed) == HC_POPULATE_BY_FUTEX;
-	int err = futex ? by_futex(map, map->address + offset, len)
-	                : by_madvise(map->address + offset, len, hc_map_unit(map));
+	int err = futex ? by_futex(map, map->address + offset, len) : by_madvise(map->address + offset, len);
 	/* A seccomp filter may have come since it was tried. */
 	if (!futex && (err == EINVAL || err == EPERM || err == ENOSYS) &&
 	        populating->work->by != HC_POPULATE_BY_MADVISE) {
