@@ -22,6 +22,7 @@
 
 #include <hugeclear/hugeclear.h>
 
+#include "base/clock.h"
 #include "cli.h"
 #include "init_words.h"
 
@@ -32,7 +33,7 @@
 #define CONSOLE_EMERGENCIES 1
 #define PRINTK "/proc/sys/kernel/printk"
 /* How long what is told to end has before it is killed. */
-#define GRACE_SECONDS 2
+#define GRACE_NS (2 * HC_NSEC_PER_SEC)
 
 /* ---- The machine --------------------------------------------------------- */
 
@@ -121,17 +122,11 @@ static int power_off(void) {
 
 /* ---- Commands ------------------------------------------------------------ */
 
-static double seconds_now(void) {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /*
  * Waits for a child, and reaps what else ends: a first process inherits the orphans. pre: SIGCHLD is
  * blocked. False when it is still there at the end of time.
  */
-static bool wait_until(pid_t pid, double end, int *ret_status) {
+static bool wait_until(pid_t pid, uint64_t end_ns, int *ret_status) {
 	sigset_t child;
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
@@ -143,10 +138,11 @@ static bool wait_until(pid_t pid, double end, int *ret_status) {
 				*ret_status = status;
 				return true;
 			}
-		double left = end - seconds_now();
-		if (left <= 0)
+		uint64_t now = hc_clock_ns();
+		if (now >= end_ns)
 			return false;
-		struct timespec wait = {.tv_sec = (time_t)left, .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};
+		const struct timespec wait = {.tv_sec = (time_t)((end_ns - now) / HC_NSEC_PER_SEC),
+		        .tv_nsec = (long)((end_ns - now) % HC_NSEC_PER_SEC)};
 		sigtimedwait(&child, NULL, &wait);
 	}
 }
@@ -169,12 +165,12 @@ static int start(char **argv, pid_t *ret_pid) {
 
 /* All that it has started and that is still there: nothing of it may disturb what is measured next. */
 static bool end_the_rest(pid_t pid, bool ended, int *status) {
-	double end = seconds_now() + GRACE_SECONDS;
+	uint64_t end = hc_clock_ns() + GRACE_NS;
 	kill(-1, SIGKILL); /* all of the namespace but this process, kill(2) */
 	if (!ended)
 		ended = wait_until(pid, end, status);
 	/* The others are reaped as they go; none is left when there is no child. */
-	while (waitpid(-1, NULL, WNOHANG) >= 0 && seconds_now() < end) {
+	while (waitpid(-1, NULL, WNOHANG) >= 0 && hc_clock_ns() < end) {
 		const struct timespec moment = {.tv_nsec = 1000000};
 		nanosleep(&moment, NULL);
 	}
@@ -189,12 +185,12 @@ static int run(char **argv, uint64_t seconds) {
 		cli_error(VERB, "%s: %s", argv[0], strerror(err));
 		return err == ENOENT ? 127 : 126;
 	}
-	bool ended = wait_until(pid, seconds_now() + (double)seconds, &status);
+	bool ended = wait_until(pid, hc_clock_ns() + seconds * HC_NSEC_PER_SEC, &status);
 	if (!ended) {
 		cli_error(VERB, "still there after %llu s, and ended: hugeclear.timeout=SECONDS gives more",
 		        (unsigned long long)seconds);
 		kill(-pid, SIGTERM);
-		ended = wait_until(pid, seconds_now() + GRACE_SECONDS, &status);
+		ended = wait_until(pid, hc_clock_ns() + GRACE_NS, &status);
 	}
 	ended = end_the_rest(pid, ended, &status);
 	if (!ended) {
@@ -242,12 +238,13 @@ static void run_command(const struct init_plan *plan, unsigned i, char *self) {
 	fflush(stdout);
 	int code = run(argv, plan->seconds);
 	if (own_results && access(results, F_OK) == 0) {
-		printf("-----BEGIN HUGECLEAR RESULTS %u-----\n", i + 1);
+		printf("\n-----BEGIN HUGECLEAR RESULTS %u-----\n", i + 1);
 		print_file(results);
 		printf("-----END HUGECLEAR RESULTS %u-----\n", i + 1);
 		unlink(results);
 	}
-	printf("-----END HUGECLEAR COMMAND %u: exit code %d-----\n", i + 1, code);
+	/* On a line of its own, also behind a command that left one open. */
+	printf("\n-----END HUGECLEAR COMMAND %u: exit code %d-----\n", i + 1, code);
 	fflush(stdout);
 }
 

@@ -102,6 +102,9 @@ QUICK=(-s 4M -l 2 -p base)
 		64 one+thread+is+watched --victim -t 2
 		64 --randomize -r x
 		64 populating+has+no+order -f populate -r 7
+		64 touching+pages+has+neither -f demand --chunk 2M
+		64 touching+pages+has+neither -f demand --populate-by futex
+		64 base+pages+are+no+transparent+huge+pages --thp -p base
 		64 --cpus --cpus 0-99999
 		64 --node --node 0,1
 		64 is+not+the+number+of+a+node --node=
@@ -145,6 +148,34 @@ QUICK=(-s 4M -l 2 -p base)
 	[ "$(field '[.runs[] | select(.metric == "throughput") | .case | [.function, .random, .chunk, .populate_by] | map(tostring) | join("/")] | join(" ")')" = \
 		"demand/7/null/null populate/null/65536/madvise populate/null/65536/futex populate/null/1048576/madvise populate/null/1048576/futex" ]
 	[ "$(field '[.runs[] | select(.case.function == "populate" and .metric == "throughput") | .got.populated_by] | join(",")')" = madvise,futex,madvise,futex ]
+}
+
+@test "populating counts the threads that had work" {
+	# 16 MiB are one step of the usual 32: one thread works, however many wait beside it.
+	run_hc bench map -s 16M -l 1 -p base -t 4 -f populate --format json
+	expect_status 0
+	[ "$(field '.runs[0].got.threads')" = 1 ] || seen
+}
+
+@test "pages that are left out are said to be" {
+	need_tool python3
+	status=0
+	python3 -c 'import ctypes, os, sys
+ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)
+os.execv(sys.argv[1], sys.argv[1:])' "$HC" bench map -s 64M -l 1 -f demand >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" || status=$?
+	stdout=$(cat "$BATS_TEST_TMPDIR/stdout") stderr=$(cat "$BATS_TEST_TMPDIR/stderr")
+	expect_status 0
+	expect_stdout "transparent huge pages aren't measured: they are off"
+}
+
+@test "PL-05 huge pages that a limit leaves too few of are said to be left out" {
+	own_pages 3
+	own_cgroup
+	echo "$page_size" >"$limit.max"
+	in_cgroup bench map -s $((3 * page_size)) -l 1 -f demand
+	expect_status 0
+	expect_stdout "aren't measured: "
+	expect_uncharged
 }
 
 @test "cycles: counted, or why not" {

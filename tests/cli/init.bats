@@ -27,8 +27,10 @@ boot() {
 	[[ "$stdout" == "-----BEGIN HUGECLEAR COMMAND 1-----"* ]] || seen
 	expect_stdout "-----END HUGECLEAR COMMAND 1: exit code 0-----
 -----BEGIN HUGECLEAR COMMAND 2-----
+
 -----END HUGECLEAR COMMAND 2: exit code 64-----
 -----BEGIN HUGECLEAR COMMAND 3-----
+
 -----END HUGECLEAR COMMAND 3: exit code 7-----"
 	sed -n '/COMMAND 1/,/END.*COMMAND 1/p' <<<"$stdout" | sed '1d;$d' | jq -e '.schema == "hugeclear-status/1"'
 	expect_stderr "there is no verb 'nonesuch'"
@@ -55,6 +57,7 @@ boot() {
 	expect_stdout "-----END HUGECLEAR COMMAND 1: exit code 3-----
 -----BEGIN HUGECLEAR COMMAND 2-----
 0
+
 -----END HUGECLEAR COMMAND 2"
 }
 
@@ -78,6 +81,13 @@ boot() {
 	expect_stderr "hugeclear.timeout=0: seconds are wanted, 1 to 86400"
 	boot quiet
 	expect_stderr "nothing to do: the kernel's command line has no hugeclear.run"
+}
+
+@test "init has its markers on lines of their own" {
+	boot 'hugeclear.run="/usr/bin/printf open"'
+	expect_stdout "
+open
+-----END HUGECLEAR COMMAND 1: exit code 0-----"
 }
 
 @test "init mounts nothing over what is mounted" {

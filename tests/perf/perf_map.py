@@ -25,6 +25,7 @@ EXIT_LESS = 3
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAGE, SIZE = 2 << 20, 1 << 30
 STOP_SECONDS = 0.1
+WAYS = {"populate": "MAP_POPULATE"}
 # What a clock, a wake-up and a share of somebody else's time may add to a wait.
 WAIT_ROOM = 0.002
 
@@ -74,7 +75,7 @@ def series(runs, metric, **case):
 
 def judge_loop(table, function, by_loop, by_bench):
     """One pair of medians a round."""
-    table.row(f"bench map / a C loop, {function}, 2 MiB", [a / b for a, b in zip(by_bench, by_loop)],
+    table.row(f"bench map / a C loop, {WAYS.get(function, function)}, 2 MiB", [a / b for a, b in zip(by_bench, by_loop)],
               "median 0.97 to 1.03", lambda low, mid, high: 0.97 <= mid <= 1.03)
 
 
@@ -96,10 +97,9 @@ def judge_longest(table, what, seconds):
 
 
 def judge_wait(table, lines):
-    over = max(wait - step for wait, step in lines)
-    wait, step = max(lines)
-    table.fact(f"mmap of another thread: longest of {len(lines)}", f"{wait * 1e3:.1f} ms",
-               f"<= the longest step, {step * 1e3:.1f} ms, and {WAIT_ROOM * 1e3:.0f} ms to be woken", over <= WAIT_ROOM)
+    wait, step = max(lines, key=lambda line: line[0] - line[1])
+    table.fact(f"mmap of another thread: worst of {len(lines)}", f"{wait * 1e3:.1f} ms",
+               f"<= the longest step, {step * 1e3:.1f} ms, and {WAIT_ROOM * 1e3:.0f} ms to be woken", wait - step <= WAIT_ROOM)
 
 
 def show_ways(programs, loops):
@@ -126,6 +126,7 @@ def interrupted_after(hugeclear, seconds):
     code = bench.wait()
     took = time.monotonic() - start
     if code != 130:
+        print(f"bench map of 4 GiB in THP ended with {code} before it was interrupted", file=sys.stderr)
         raise SystemExit(EXIT_LESS)
     return took
 

@@ -221,10 +221,8 @@ static int add_works(struct map_bench *bench, struct bench_run *run) {
 	for (size_t p = 0; r == 0 && p < bench->nr_pages; p++)
 		for (enum map_function f = FUNCTION_DEMAND; r == 0 && f <= FUNCTION_POPULATE; f++)
 			if (bench->functions[f])
-				r = add_function_works(bench, run,
-				        (struct map_work){.function = f,
-				                .page = bench->pages[p],
-				                .bytes = bench->pages[p].bytes});
+				r = add_function_works(
+				        bench, run, (struct map_work){.function = f, .page = bench->pages[p]});
 	return r;
 }
 
@@ -287,6 +285,10 @@ static int set_up(void *state, struct bench_run *run) {
 		code = cli_usage(run->verb, "--cpus: %s", hc_error_detail());
 	if (code == 0 && bench->random_seed && !bench->functions[FUNCTION_DEMAND])
 		code = cli_usage(run->verb, "--randomize: populating has no order; with --function demand");
+	bool of_populating = bench->bys[0] != HC_POPULATE_CHOSEN || bench->nr_chunks > 1 || bench->chunks[0] != 0;
+	if (code == 0 && of_populating && !bench->functions[FUNCTION_POPULATE])
+		code = cli_usage(
+		        run->verb, "--populate-by, --chunk: touching pages has neither; with --function populate");
 	if (code == 0 && bench->victim)
 		code = choose_cpus(bench, run);
 	if (code == 0)

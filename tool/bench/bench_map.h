@@ -50,7 +50,6 @@ struct map_work {
 	unsigned threads;
 	uint64_t chunk; /* 0: the library's */
 	enum hc_populate_by by;
-	uint64_t bytes; /* that are there at a time; less than the size where that doesn't fit */
 	/* All loops together: */
 	struct victim_times *victims; /* NULL without */
 	struct map_thread_time threads_seen[MAP_THREADS_MAX];

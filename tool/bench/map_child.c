@@ -183,7 +183,12 @@ static int look(const struct job *job, struct hc_map *map) {
 static void note_state(struct job *job, const struct hc_map_state *state) {
 	struct map_outcome *out = job->out;
 	out->populated_by = state->populated_by;
-	out->threads = (unsigned)hc_min(out->threads, state->threads);
+	/* A thread that found no step left did nothing. */
+	unsigned worked = 0;
+	for (unsigned t = 0; t < job->work->threads; t++)
+		worked += out->by_thread[t].sum.bytes > 0;
+	/* MAP_POPULATE has no steps. */
+	out->threads = worked > 0 ? worked : state->threads;
 	if (state->threads_shortfall)
 		snprintf(out->threads_why, sizeof(out->threads_why), "%s", state->threads_shortfall);
 }
@@ -232,7 +237,7 @@ static int map_once(struct job *job, size_t len, bool timed) {
 static int map_all(struct job *job) {
 	int r = 0;
 	for (uint64_t left = job->bench->size, len; r == 0 && left > 0; left -= len) {
-		len = hc_min(left, job->work->bytes);
+		len = hc_min(left, job->work->page.bytes);
 		r = map_once(job, (size_t)len, true);
 	}
 	return r;
@@ -240,7 +245,7 @@ static int map_all(struct job *job) {
 
 /* Single faults of small pages, apart: reading the clock would count among them. */
 static int clock_faults(struct job *job, uint64_t repeats) {
-	size_t len = (size_t)hc_min(job->bench->size, job->work->bytes);
+	size_t len = (size_t)hc_min(job->bench->size, job->work->page.bytes);
 	uint64_t faults = 0;
 	int r = 0;
 	job->clocked = true;

@@ -11,8 +11,6 @@
 #include "bench/room.h"
 #include "cli.h"
 
-/* How many times the machine's memory a size may be: one sample of more would take minutes. */
-#define ROUNDS_MAX 64
 /* What rounds go over, where pages are to be reserved for them. */
 #define PART_USUAL (UINT64_C(1) << 30)
 
@@ -45,11 +43,14 @@ static int add_page_named(void *user, const char *item) {
 	uint64_t base = hc_machine_memory(run->machine)->base_page_size, size;
 	if (strcmp(item, "thp") == 0)
 		return add_page(list, HC_PAGES_THP, pmd_size(run));
-	if (strcmp(item, "base") == 0)
-		return add_page(list, HC_PAGES_BASE, base);
-	int code = cli_size(run->verb, "--page", item, &size);
+	int code = 0;
+	size = base;
+	if (strcmp(item, "base") != 0)
+		code = cli_size(run->verb, "--page", item, &size);
 	if (code)
 		return code;
+	if (size == base && list->bench->thp)
+		return cli_usage(run->verb, "--page: base pages are no transparent huge pages: without --thp");
 	if (size == base)
 		return add_page(list, HC_PAGES_BASE, base);
 	if (list->bench->thp)
@@ -73,11 +74,6 @@ static uint64_t room_for(const struct map_bench *bench, const struct bench_run *
 	return room_of(run->machine, &wanted, *bench->node ? atoi(bench->node) : -1);
 }
 
-static bool thp_is_on(const struct bench_run *run) {
-	const struct hc_thp *thp = hc_machine_thp(run->machine);
-	return thp->present == 1 && thp->process_disabled != 1 && thp->enabled[0] != 'n';
-}
-
 /* All sizes that the size is a multiple of, and that have room for it or, where nothing has, for a part. */
 static int choose_pages(const struct page_list *list) {
 	const struct map_bench *bench = list->bench;
@@ -87,11 +83,22 @@ static int choose_pages(const struct page_list *list) {
 	for (unsigned i = 0; code == 0 && (pool = hc_machine_pool(run->machine, i)); i++) {
 		const struct map_page page = {.kind = HC_PAGES_HUGETLB, .page_size = pool->page_size};
 		uint64_t least = in_rounds(bench, &page) ? pool->page_size : bench->size;
-		if (!bench->thp && bench->size % pool->page_size == 0 && room_for(bench, run, &page) >= least)
+		uint64_t room = room_for(bench, run, &page);
+		if (bench->thp)
+			continue;
+		if (bench->size % pool->page_size == 0 && room >= least)
 			code = add_page(list, HC_PAGES_HUGETLB, pool->page_size);
+		else if (pool->total != HC_UNKNOWN && pool->total > 0)
+			bench_note(bench->run,
+			        "pages of %s aren't measured: %s of %s can be had in them (-p %s says why)",
+			        hc_size_exact(pool->page_size).s, hc_size_rounded(room).s,
+			        hc_size_rounded(bench->size).s, hc_size_arg(pool->page_size).s);
 	}
-	if (code == 0 && (bench->thp || (thp_is_on(run) && bench->size % pmd_size(run) == 0)))
+	bool whole_thp = bench->size % pmd_size(run) == 0;
+	if (code == 0 && (bench->thp || (room_has_thp(run->machine) && whole_thp)))
 		code = add_page(list, HC_PAGES_THP, pmd_size(run));
+	else if (code == 0 && hc_machine_thp(run->machine)->present == 1 && whole_thp)
+		bench_note(bench->run, "transparent huge pages aren't measured: they are off (-p thp says why)");
 	if (code == 0 && !bench->thp)
 		code = add_page(list, HC_PAGES_BASE, hc_machine_memory(run->machine)->base_page_size);
 	return code;
@@ -178,16 +185,12 @@ static void drop_twice(struct map_bench *bench) {
 
 int map_pages_read(struct map_bench *bench) {
 	const struct bench_run *run = bench->run;
-	uint64_t total = hc_machine_memory(run->machine)->total;
 	struct page_list list = {.bench = bench, .run = run};
-	if (total != HC_UNKNOWN && bench->size / ROUNDS_MAX > total) {
-		cli_error(run->verb,
-		        "--size: %s wanted; this machine has %s, and at most %d times that can be mapped in rounds",
-		        hc_size_exact(bench->size).s, hc_size_rounded(total).s, ROUNDS_MAX);
-		return HC_EXIT_LESS;
-	}
-	int code = bench->page_text ? cli_list(run->verb, "--page", bench->page_text, add_page_named, &list)
-	                            : choose_pages(&list);
+	int code = room_check_rounds(run, "mapped", bench->size);
+	if (code)
+		return code;
+	code = bench->page_text ? cli_list(run->verb, "--page", bench->page_text, add_page_named, &list)
+	                        : choose_pages(&list);
 	for (size_t i = 0; code == 0 && i < bench->nr_pages; i++)
 		if (bench->pages[i].kind == HC_PAGES_THP && !bench->thp)
 			code = try_thp(bench, &bench->pages[i]);

@@ -104,7 +104,7 @@ static int explain_bus(const struct map_bench *bench, const struct map_work *wor
 }
 
 static int explain_kill(const struct map_bench *bench, const struct map_work *work, uint64_t oom_kills_before) {
-	struct hc_size_text wanted = hc_size_exact(hc_min(bench->size, work->bytes));
+	struct hc_size_text wanted = hc_size_exact(hc_min(bench->size, work->page.bytes));
 	const char *kind = room_kind_name(work->page.kind);
 	if (oom_kills_before != HC_UNKNOWN && oom_kills() == oom_kills_before)
 		return hc_fail(
@@ -167,8 +167,8 @@ static void note_got(struct map_bench *bench, const struct map_work *work, size_
 	json_t *got = bench->run->cases[i].got;
 	if (work->function == FUNCTION_IDLE)
 		return;
-	if (work->bytes < bench->size)
-		json_object_set_new(got, "region", json_integer((json_int_t)work->bytes));
+	if (work->page.bytes < bench->size)
+		json_object_set_new(got, "region", json_integer((json_int_t)work->page.bytes));
 	note_huge(bench, work, got, repeats);
 	if (work->function == FUNCTION_POPULATE && out->populated_by > HC_POPULATE_CHOSEN)
 		json_object_set_new(got, "populated_by", json_string(map_by_names[out->populated_by - 1]));
@@ -176,7 +176,10 @@ static void note_got(struct map_bench *bench, const struct map_work *work, size_
 		json_object_set_new(got, "threads", json_integer(out->threads));
 		if (!bench->told_threads)
 			bench_note(bench->run, "%u threads wanted, %u took part: %s", work->threads, out->threads,
-			        *out->threads_why ? out->threads_why : "there are no more pages");
+			        *out->threads_why ? out->threads_why
+			        : work->function == FUNCTION_POPULATE
+			                ? "there are no more steps: --chunk makes them smaller"
+			                : "there are no more pages");
 		bench->told_threads = true;
 	}
 	if (bench->cycles && *out->cycles_why && !bench->told_cycles) {

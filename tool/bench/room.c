@@ -100,6 +100,11 @@ uint64_t room_of(const struct hc_machine *machine, const struct room_page *page,
 	return room / 4 * 3;
 }
 
+bool room_has_thp(const struct hc_machine *machine) {
+	const struct hc_thp *thp = hc_machine_thp(machine);
+	return thp->present == 1 && thp->process_disabled != 1 && thp->enabled[0] != 'n';
+}
+
 /* The largest huge pages of which enough are there; else THP, else base pages. */
 static void choose_page(struct bench_run *run, uint64_t least, int node, struct room_page *ret_page) {
 	const struct hc_pool *pool;
@@ -120,8 +125,7 @@ static void choose_page(struct bench_run *run, uint64_t least, int node, struct 
 		return;
 	}
 
-	const struct hc_thp *thp = hc_machine_thp(run->machine);
-	bool has_thp = thp->present == 1 && thp->process_disabled != 1 && thp->enabled[0] != 'n';
+	bool has_thp = room_has_thp(run->machine);
 	*ret_page = (struct room_page){.kind = has_thp ? HC_PAGES_THP : HC_PAGES_BASE};
 	char most[96] = "there are none";
 	if (most_page)
@@ -131,15 +135,21 @@ static void choose_page(struct bench_run *run, uint64_t least, int node, struct 
 	        hc_size_rounded(least).s, most, has_thp ? "" : ", and THP is off");
 }
 
+int room_check_rounds(const struct bench_run *run, const char *done, uint64_t size) {
+	uint64_t total = hc_machine_memory(run->machine)->total;
+	if (total == HC_UNKNOWN || size / ROUNDS_MAX <= total)
+		return 0;
+	cli_error(run->verb, "--size: %s wanted; this machine has %s, and at most %d times that can be %s in rounds",
+	        hc_size_exact(size).s, hc_size_rounded(total).s, ROUNDS_MAX, done);
+	return HC_EXIT_LESS;
+}
+
 int room_plan(
         struct bench_run *run, const char *done, uint64_t size, int node, struct room_page *page, uint64_t *ret_bytes) {
 	uint64_t total = hc_machine_memory(run->machine)->total;
-	if (total != HC_UNKNOWN && size / ROUNDS_MAX > total) {
-		cli_error(run->verb,
-		        "--size: %s wanted; this machine has %s, and at most %d times that can be %s in rounds",
-		        hc_size_exact(size).s, hc_size_rounded(total).s, ROUNDS_MAX, done);
-		return HC_EXIT_LESS;
-	}
+	int code = room_check_rounds(run, done, size);
+	if (code)
+		return code;
 	bool too_large = total != HC_UNKNOWN && size > total;
 	if (!page->given)
 		choose_page(run, too_large ? PART_LEAST : size, node, page);

@@ -41,6 +41,12 @@ uint64_t room_of(const struct hc_machine *machine, const struct room_page *page,
 int room_plan(
         struct bench_run *run, const char *done, uint64_t size, int node, struct room_page *page, uint64_t *ret_bytes);
 
+/* How many times the machine's memory a size may be: one sample of more would take minutes. 0, or HC_EXIT_LESS with a message. */
+int room_check_rounds(const struct bench_run *run, const char *done, uint64_t size);
+
+/* Whether the machine and this process have transparent huge pages switched on. */
+bool room_has_thp(const struct hc_machine *machine);
+
 /* The note on rounds, where bytes are less than size. */
 void room_note_rounds(struct bench_run *run, const char *done, uint64_t size, uint64_t bytes);
 
