@@ -4,6 +4,11 @@
 
 kernel_folder=build/vm-kernel
 
+# The package of the version that is current: the name without one depends on it.
+kernel_package() {
+	apt-cache depends linux-image-cloud-amd64 2>/dev/null | awk '$1 == "Depends:" { print $2; exit }'
+}
+
 # Says why where there is none: the tests that want it skip then.
 fetch_kernel() {
 	[ ! -s "$kernel_folder/vmlinuz" ] || return 0
@@ -11,11 +16,10 @@ fetch_kernel() {
 	local package partial=$kernel_folder.partial
 	rm -rf "$partial"
 	mkdir -p "$partial"
-	# The name without a version depends on the one with it.
-	package=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null | awk '$1 == "Depends:" { print $2; exit }')
+	package=$(kernel_package)
 	if [ -z "$package" ] && [ "$(id -u)" = 0 ]; then
 		apt-get update >/dev/null 2>&1 || :
-		package=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null | awk '$1 == "Depends:" { print $2; exit }')
+		package=$(kernel_package)
 	fi
 	if [ -n "$package" ] && (cd "$partial" && apt-get download "$package") >"$partial/log" 2>&1 &&
 		dpkg-deb --fsys-tarfile "$partial"/*.deb | tar -x -C "$partial" --wildcards './boot/vmlinuz-*' &&
