@@ -185,9 +185,8 @@ void map_print(const void *state, const struct bench_run *run, FILE *out) {
 	        function_width(bench), "function");
 	for (size_t i = 0; i < run->nr_cases; i++)
 		print_row(bench, run, i, out);
-	fprintf(out,
-	        "\ntime: mmap and every page of it; p50, p99, longest: of a fault, or of a populating call;\n"
-	        "cold: GiB/s of the first, uncounted loop; GiB/s and time are each a mean over the loops\n");
+	fprintf(out, "\ntime: mmap and every page of it; p50, p99, longest: of a fault, or of a populating call;\n"
+	             "cold: GiB/s of the first, uncounted loop; GiB/s and time are each a mean over the loops\n");
 	print_checks(bench, run, out);
 	print_threads(bench, run, out);
 	print_cycles(bench, run, out);
