@@ -67,8 +67,9 @@ enum hc_populate_by {
 };
 
 /*
- * Told after each step of populating, by the thread that did it (its number, from 0), how long the kernel
- * took for these bytes. For measuring; must be short.
+ * Told after each step of populating how long the kernel took for these bytes: by the thread that did
+ * it (its number, from 0), and what is less than a step at the end by the calling thread. For measuring; must
+ * be short.
  */
 typedef void (*hc_map_step_fn)(void *user, unsigned thread, uint64_t len, uint64_t ns);
 
@@ -106,12 +107,15 @@ struct hc_map_opts {
 	unsigned threads; /* within the caller's affinity; 0 and 1: only the calling thread */
 	const char *cpus; /* a CPU list to run the threads on, or NULL; with one thread and a list a helper does it */
 	/*
-	 * Bytes that one call to the kernel populates, rounded up to whole pages; 0: 32 MiB.
-	 * Such a call can't be interrupted, and holds up other mmap and munmap calls of the process.
+	 * Bytes of a step of populating; 0: 128 MiB. No other mmap or munmap of the process waits for longer
+	 * than a step, unless the step is so short that the kernel's own limit counts: it lets populating pass
+	 * one that waits for up to two of its ticks (8 ms at 250 a second), and then for a call. A
+	 * step of more than 1 MiB is made by calls of a 32nd of it, at least 1 MiB and whole pages. A call can't
+	 * be interrupted.
 	 */
 	size_t step;
 	enum hc_populate_by populate_by;
-	hc_stop_fn stop; /* asked between steps */
+	hc_stop_fn stop; /* asked between calls to the kernel, 32 a step */
 	hc_progress_fn progress;
 	hc_map_step_fn step_done;
 	void *user; /* passed to these three */
@@ -194,7 +198,7 @@ struct hc_map_state {
 	enum hc_populate_by populated_by;
 	unsigned threads;              /* that took part */
 	const char *threads_shortfall; /* why there were fewer than asked for; NULL where there weren't */
-	uint64_t longest_step_ns;      /* the longest time one step took */
+	uint64_t longest_step_ns;      /* the longest time the kernel took for one step */
 	/*
 	 * Nanoseconds that the kernel took, without the looks at limits before and at the pages
 	 * afterwards: for the address range (mmap, mbind, madvise, the memfd; with HC_POPULATE_BY_MAP that is all), and
@@ -227,7 +231,7 @@ struct hc_map_work_opts {
 	size_t size;
 	unsigned threads;
 	const char *cpus;
-	size_t step;                     /* for hc_map_reset() too: bytes between two questions to stop; 0: 32 MiB */
+	size_t step;                     /* for hc_map_reset() bytes between two questions to stop, 0: 32 MiB */
 	enum hc_populate_by populate_by; /* hc_map_populate() only */
 	hc_stop_fn stop;
 	hc_progress_fn progress;
@@ -240,7 +244,7 @@ struct hc_map_work_opts {
  * What is there keeps its content. opts and done may be NULL.
  *
  * Returns 0; -ECHILD; the errors of hc_map_open() from populating on. The map stays as it is
- * then, with the pages that came; *done are the bytes whose step was finished.
+ * then, with the pages that came; *done are the bytes of the calls to the kernel that were finished.
  */
 HC_API int hc_map_populate(struct hc_map *map, const struct hc_map_work_opts *opts, uint64_t *done);
 

@@ -68,7 +68,7 @@ int hc_backing_make(const struct hc_root *root, struct hc_map *map, const struct
  */
 int hc_backing_check_demand(const struct hc_root *root, const struct hc_map *map);
 
-/* Brings all pages in, in steps. *done: bytes of finished steps. Doesn't verify. */
+/* Brings all pages in, in steps. *done: bytes of finished calls. Doesn't verify. */
 int hc_populate_all(const struct hc_root *root, struct hc_map *map, const struct hc_map_work *work, uint64_t *done);
 
 /* Looks at all pages; the map's parts are new. -ENOMEM. */

@@ -1,6 +1,12 @@
 /*
  * Bringing pages in so that a lack of them is an error, never a signal: in steps, by one thread or
- * a team. Each step is one call to the kernel, which holds the process's mmap lock for that long.
+ * a team.
+ *
+ * A step is made by several calls to the kernel, each of which holds the process's mmap lock for
+ * reading. A thread that wants it for writing, to mmap, isn't let in as soon as a call ends: the
+ * next one passes it before it has woken up, until it has waited for RWSEM_WAIT_TIMEOUT, 4 ms in
+ * ticks, and is handed the lock (kernel/locking/rwsem.c). It waits for that time and a call, then,
+ * which is why calls are much shorter than steps, and steps longer than that time.
  *
  * Which call: no way was found that is faster than MADV_POPULATE_WRITE beyond the noise, and it is the
  * one that needs nothing but the mapping, follows its memory policy, keeps what is there,
@@ -30,7 +36,10 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define STEP_DEFAULT ((size_t)32 << 20)
+#define STEP_DEFAULT ((size_t)128 << 20)
+/* Calls a step, unless they became so short that entering the kernel counts. */
+#define CALLS_A_STEP 32
+#define CALL_MIN ((size_t)1 << 20)
 
 /* The kernel says EAGAIN for a fault that has to be tried again; so often in turn is something else. */
 #define TRIES_MAX 1000
@@ -89,7 +98,13 @@ static enum hc_populate_by choose_way(size_t base_page) {
 	return (enum hc_populate_by)way;
 }
 
-/* ---- Steps -------------------------------------------------------------------- */
+/* ---- Calls and steps ----------------------------------------------------------- */
+
+/* What a thread did of its step. A cache line, as each thread writes its own. */
+struct thread_step {
+	uint64_t bytes, ns;
+	uint64_t apart[6];
+};
 
 struct populating {
 	const struct hc_root *root;
@@ -97,12 +112,16 @@ struct populating {
 	enum hc_populate_by by;
 	/* Which call maps in. Relaxed: a member that sees it late finds out itself that the other doesn't work. */
 	_Atomic int map_in_by;
-	/* Relaxed, both: counts; the team's lock and its end order the memory. */
-	_Atomic uint64_t done, longest_ns;
+	/* Relaxed: a count; the team's lock and its end order the memory. */
+	_Atomic uint64_t done;
+	uint64_t step;
+	struct thread_step *thread_steps;
+	/* Relaxed, as done. */
+	_Atomic uint64_t longest_ns;
 	const struct hc_map_work *work;
 };
 
-static int fail_step(const struct populating *populating, uint64_t offset, size_t len, const char *call, int err) {
+static int fail_call(const struct populating *populating, uint64_t offset, size_t len, const char *call, int err) {
 	const struct hc_map *map = populating->map;
 	if (err == EHWPOISON)
 		return hc_fail(err, "a page between byte %llu of the map and the next %s has a memory error",
@@ -122,7 +141,7 @@ static int fail_step(const struct populating *populating, uint64_t offset, size_
 	        .nodes = map->placement == HC_PLACE_BIND ? map->nodes : NULL,
 	        .is_reserved = !(map->flags & HC_MAP_NORESERVE),
 	};
-	/* What came of this step, the kernel doesn't say; it's there to be counted. */
+	/* What came of this call, the kernel doesn't say; it's there to be counted. */
 	uint64_t came = atomic_load_explicit(&populating->done, memory_order_relaxed);
 	unsigned char there;
 	for (size_t at = 0; at < len; at += map->state.page_size)
@@ -131,14 +150,14 @@ static int fail_step(const struct populating *populating, uint64_t offset, size_
 	return hc_shortage_of_pages(populating->root, &want, came);
 }
 
-static int do_step(struct populating *populating, uint64_t offset, size_t len) {
+static int do_call(struct populating *populating, uint64_t offset, size_t len) {
 	const struct hc_map *map = populating->map;
 	if (populating->by == HC_POPULATE_BY_FALLOCATE) {
 		int r;
 		while ((r = fallocate(map->fd, 0, (off_t)offset, (off_t)len)) < 0 && errno == EINTR)
 			continue;
 		if (r < 0)
-			return fail_step(populating, offset, len, "fallocate", errno);
+			return fail_call(populating, offset, len, "fallocate", errno);
 	}
 	bool futex = atomic_load_explicit(&populating->map_in_by, memory_order_relaxed) == HC_POPULATE_BY_FUTEX;
 	int err = futex ? by_futex(map, map->address + offset, len) : by_madvise(map->address + offset, len);
@@ -151,23 +170,32 @@ static int do_step(struct populating *populating, uint64_t offset, size_t len) {
 	}
 	if (err == 0)
 		return 0;
-	return fail_step(populating, offset, len, futex ? "futex" : "madvise(MADV_POPULATE_WRITE)", err);
+	return fail_call(populating, offset, len, futex ? "futex" : "madvise(MADV_POPULATE_WRITE)", err);
 }
 
-static int timed_step(void *arg, uint64_t begin, uint64_t end, unsigned thread) {
+static void end_step(struct populating *populating, unsigned thread) {
+	struct thread_step *step = &populating->thread_steps[thread];
+	uint64_t longest = atomic_load_explicit(&populating->longest_ns, memory_order_relaxed);
+	while (step->ns > longest && !atomic_compare_exchange_weak_explicit(&populating->longest_ns, &longest, step->ns,
+	                                     memory_order_relaxed, memory_order_relaxed))
+		continue;
+	if (populating->work->step_done)
+		populating->work->step_done(populating->work->user, thread, step->bytes, step->ns);
+	*step = (struct thread_step){0};
+}
+
+static int timed_call(void *arg, uint64_t begin, uint64_t end, unsigned thread) {
 	struct populating *populating = arg;
 	uint64_t start = hc_clock_ns();
-	int r = do_step(populating, begin, (size_t)(end - begin));
+	int r = do_call(populating, begin, (size_t)(end - begin));
 	if (r < 0)
 		return r;
-	uint64_t took = hc_clock_ns() - start;
-	uint64_t longest = atomic_load_explicit(&populating->longest_ns, memory_order_relaxed);
-	while (took > longest && !atomic_compare_exchange_weak_explicit(&populating->longest_ns, &longest, took,
-	                                 memory_order_relaxed, memory_order_relaxed))
-		continue;
+	struct thread_step *step = &populating->thread_steps[thread];
+	step->ns += hc_clock_ns() - start;
+	step->bytes += end - begin;
 	atomic_fetch_add_explicit(&populating->done, end - begin, memory_order_relaxed);
-	if (populating->work->step_done)
-		populating->work->step_done(populating->work->user, thread, end - begin, took);
+	if (step->bytes >= populating->step)
+		end_step(populating, thread);
 	return 0;
 }
 
@@ -177,23 +205,23 @@ static int stopped(const struct populating *populating) {
 	        hc_size_exact(populating->map->length).s);
 }
 
-static int populate_alone(struct populating *populating, size_t step) {
+static int populate_alone(struct populating *populating, size_t call) {
 	const struct hc_map_work *work = populating->work;
 	uint64_t length = populating->map->length;
-	for (uint64_t at = 0; at < length; at += step) {
+	for (uint64_t at = 0; at < length; at += call) {
 		if (work->stop && work->stop(work->user) != 0)
 			return stopped(populating);
-		int r = timed_step(populating, at, hc_min(at + step, length), 0);
+		int r = timed_call(populating, at, hc_min(at + call, length), 0);
 		if (r < 0)
 			return r;
 		if (work->progress)
-			work->progress(work->user, at + hc_min(step, length - at), length);
+			work->progress(work->user, at + hc_min(call, length - at), length);
 	}
 	return 0;
 }
 
 static int populate_with_team(
-        struct populating *populating, struct hc_map *map, const struct hc_idset *cpus, unsigned threads, size_t step) {
+        struct populating *populating, struct hc_map *map, const struct hc_idset *cpus, unsigned threads, size_t call) {
 	const struct hc_map_work *work = populating->work;
 	struct hc_team_opts opts = {.size = sizeof(opts), .threads = threads, .cpus = cpus};
 	struct hc_team *team;
@@ -208,8 +236,8 @@ static int populate_with_team(
 	struct hc_team_work team_work = {
 	        .nr_items = map->length,
 	        .align = hc_map_unit(map),
-	        .block = step,
-	        .fn = timed_step,
+	        .block = call,
+	        .fn = timed_call,
 	        .arg = populating,
 	        .stop = work->stop,
 	        .progress = work->progress,
@@ -234,14 +262,17 @@ static int check_way(const struct hc_map *map, enum hc_populate_by by) {
 
 int hc_populate_all(const struct hc_root *root, struct hc_map *map, const struct hc_map_work *work, uint64_t *done) {
 	*done = 0;
-	uint64_t unit = hc_map_unit(map), step;
+	uint64_t unit = hc_map_unit(map);
 	int r = check_way(map, work->by);
 	if (r < 0)
 		return r;
-	if (!hc_mul_ok(hc_div_up(work->step ? work->step : STEP_DEFAULT, unit), unit, &step) || step > map->length)
-		step = map->length;
+	uint64_t step = work->step ? work->step : STEP_DEFAULT,
+	         call = hc_max(step / CALLS_A_STEP, hc_min(step, CALL_MIN));
+	if (!hc_mul_ok(hc_div_up(call, unit), unit, &call) || call > map->length)
+		call = map->length;
 
-	struct populating populating = {.root = root, .map = map, .work = work, .by = work->by, .map_in_by = work->by};
+	struct populating populating = {
+	        .root = root, .map = map, .work = work, .by = work->by, .map_in_by = work->by, .step = step};
 	if (work->by != HC_POPULATE_BY_MADVISE && work->by != HC_POPULATE_BY_FUTEX)
 		populating.map_in_by = choose_way((size_t)map->base_page);
 
@@ -253,14 +284,23 @@ int hc_populate_all(const struct hc_root *root, struct hc_map *map, const struct
 	map->threads_shortfall = NULL;
 	map->state.threads_shortfall = NULL;
 	unsigned threads = (unsigned)hc_min(hc_max(work->threads, 1), hc_div_up(map->length, unit));
+	populating.thread_steps = calloc(threads, sizeof(*populating.thread_steps));
+	if (!populating.thread_steps) {
+		hc_idset_free(cpus);
+		return hc_fail(ENOMEM, "no memory to populate by %u threads", threads);
+	}
 	uint64_t start = hc_clock_ns();
 	if (threads == 1 && !cpus) {
 		map->state.threads = 1;
-		r = populate_alone(&populating, (size_t)step);
+		r = populate_alone(&populating, (size_t)call);
 	} else {
-		r = populate_with_team(&populating, map, cpus, threads, (size_t)step);
+		r = populate_with_team(&populating, map, cpus, threads, (size_t)call);
 	}
 	map->state.populate_ns = hc_clock_ns() - start;
+	for (unsigned thread = 0; thread < threads; thread++)
+		if (populating.thread_steps[thread].bytes > 0)
+			end_step(&populating, thread);
+	free(populating.thread_steps);
 	hc_idset_free(cpus);
 	map->state.populated_by = work->by != HC_POPULATE_CHOSEN ? work->by : (enum hc_populate_by)populating.map_in_by;
 	map->state.longest_step_ns = atomic_load_explicit(&populating.longest_ns, memory_order_relaxed);

@@ -151,8 +151,8 @@ QUICK=(-s 4M -l 2 -p base)
 }
 
 @test "populating counts the threads that had work" {
-	# 16 MiB are one step of the usual 32: one thread works, however many wait beside it.
-	run_hc bench map -s 16M -l 1 -p base -t 4 -f populate --format json
+	# 1 MiB is one call to the kernel: one thread works, however many wait beside it.
+	run_hc bench map -s 1M -l 1 -p base -t 4 -f populate --format json
 	expect_status 0
 	[ "$(field '.runs[0].got.threads')" = 1 ] || seen
 }

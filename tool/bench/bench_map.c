@@ -45,7 +45,7 @@ static const char help[] =
         "  -r, --randomize SEED  touch the pages in an order of SEED, each at any byte; 0: in order\n"
         "  -c, --cycles          cycles a page, where the machine counts them\n"
         "      --populate-by LIST  ways to populate: madvise, futex, fallocate, map (the library's choice)\n"
-        "      --chunk LIST      bytes that one call to the kernel populates; 0: the library's choice (0)\n"
+        "      --chunk LIST      bytes of a step of populating; 0: the library's choice (0)\n"
         "      --node N          on this node\n"
         "      --cpus LIST       one thread after another on these CPUs, as in 0-3,8\n"
         "      --victim          what other threads suffer meanwhile: waking up, mmap, faults\n";

@@ -183,7 +183,7 @@ static int look(const struct job *job, struct hc_map *map) {
 static void note_state(struct job *job, const struct hc_map_state *state) {
 	struct map_outcome *out = job->out;
 	out->populated_by = state->populated_by;
-	/* A thread that found no step left did nothing. */
+	/* A thread that found nothing left did nothing. */
 	unsigned worked = 0;
 	for (unsigned t = 0; t < job->work->threads; t++)
 		worked += out->by_thread[t].sum.bytes > 0;

@@ -178,7 +178,7 @@ static void note_got(struct map_bench *bench, const struct map_work *work, size_
 			bench_note(bench->run, "%u threads wanted, %u took part: %s", work->threads, out->threads,
 			        *out->threads_why ? out->threads_why
 			        : work->function == FUNCTION_POPULATE
-			                ? "there are no more steps: --chunk makes them smaller"
+			                ? "the others had brought everything in"
 			                : "there are no more pages");
 		bench->told_threads = true;
 	}
