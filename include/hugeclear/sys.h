@@ -42,7 +42,8 @@ struct hc_machine_opts {
  *
  * Returns 0 and an object for hc_machine_free(); -ENOMEM; -ENOENT, -ENOTDIR or
  * -EACCES where opts.root isn't a folder that can be read; -EINVAL where
- * opts.size makes no sense; -E2BIG for an option that this library doesn't know.
+ * opts.size makes no sense or no_probes is neither 0 nor 1; -E2BIG for an option that
+ * this library doesn't know.
  */
 HC_API int hc_machine_read(const struct hc_machine_opts *opts, struct hc_machine **ret_machine);
 

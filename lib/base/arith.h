@@ -52,6 +52,11 @@ static inline bool hc_range_ok(const void *p, size_t len) {
 	return !__builtin_add_overflow((uintptr_t)p, len, &end);
 }
 
+/* a - b, and 0 where that is below 0. */
+static inline uint64_t hc_minus(uint64_t a, uint64_t b) {
+	return a > b ? a - b : 0;
+}
+
 static inline uint64_t hc_min(uint64_t a, uint64_t b) {
 	return a < b ? a : b;
 }

@@ -34,6 +34,10 @@ int hc_opts_check(const void *opts, size_t known, void *ret_opts) {
 	return 0;
 }
 
+int hc_opts_flag(int value, const char *name) {
+	return value == 0 || value == 1 ? 0 : hc_fail(EINVAL, "%s is %d: 0 or 1 is possible", name, value);
+}
+
 int hc_report_check(const void *report) {
 	if (!report)
 		return 0;

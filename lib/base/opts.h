@@ -20,6 +20,12 @@
 int hc_opts_check(const void *opts, size_t known, void *ret_opts);
 
 /*
+ * A setting that says yes or no: 0 where it is 0 or 1, else -EINVAL with its name. Other values
+ * are left to later versions, which can give them a meaning.
+ */
+int hc_opts_flag(int value, const char *name);
+
+/*
  * The other way round, for a struct that a call fills in: -EINVAL where its size
  * field is smaller than itself or absurd. NULL is fine.
  */

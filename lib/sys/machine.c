@@ -218,6 +218,8 @@ int hc_machine_read(const struct hc_machine_opts *opts, struct hc_machine **ret_
 		return hc_fail(EINVAL, "nowhere to put the machine: ret_machine is NULL");
 	struct hc_machine_opts o;
 	int r = hc_opts_check(opts, sizeof(o), &o);
+	if (r == 0)
+		r = hc_opts_flag(o.no_probes, "no_probes");
 	if (r < 0)
 		return r;
 	struct hc_root root;

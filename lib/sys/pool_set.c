@@ -9,17 +9,17 @@
 #include <time.h>
 
 #include "base/arith.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/opts.h"
 #include "base/size.h"
 #include "sys/idset.h"
 #include "sys/meminfo.h"
 #include "sys/page_sizes.h"
+#include "sys/pool_counts.h"
 #include "sys/pool_lock.h"
 #include "sys/topology.h"
 
-#define NODES_FOLDER "sys/devices/system/node"
-#define POOLS_FOLDER "sys/kernel/mm/hugepages"
 #define COMPACT_FILE "proc/sys/vm/compact_memory"
 
 #define RETRIES_MAX 100
@@ -34,15 +34,9 @@ struct setting {
 	const struct hc_root *root;
 	struct hc_pool_request request;
 	struct hc_pool_opts opts;
-	char file[HC_POOL_FOLDER_MAX + 16]; /* relative to root */
-	char what[96];                      /* "pages of 2 MiB on node 1", for messages */
+	char file[HC_POOL_FILE_MAX]; /* relative to root */
+	char what[96];               /* "of 2 MiB on node 1", behind a number of pages in messages */
 	struct hc_pool_result result;
-};
-
-struct counts {
-	uint64_t persistent, surplus;
-	/* Persistent pages that can go: neither in use nor reserved. HC_UNKNOWN where a counter is. */
-	uint64_t removable;
 };
 
 struct node_count {
@@ -57,119 +51,8 @@ struct node_counts {
 	const struct hc_root *root;
 };
 
-/* ---- Reading -------------------------------------------------------------- */
-
-static uint64_t minus(uint64_t a, uint64_t b) {
-	return a > b ? a - b : 0;
-}
-
-/* What the kernel itself would take from the whole machine's pool: set_max_huge_pages() stops at pages used + reserved. */
-static uint64_t removable_of_machine(const struct hc_pool *pool) {
-	if (pool->total == HC_UNKNOWN || pool->free == HC_UNKNOWN || pool->reserved == HC_UNKNOWN ||
-	        pool->surplus == HC_UNKNOWN)
-		return HC_UNKNOWN;
-	return minus(minus(pool->total, pool->surplus), minus(pool->total, pool->free) + pool->reserved);
-}
-
-static uint64_t removable_of_node(const struct hc_node_pool *node, const struct hc_pool *machine) {
-	uint64_t removable = removable_of_machine(machine);
-	if (removable == HC_UNKNOWN || node->free == HC_UNKNOWN)
-		return HC_UNKNOWN;
-	return hc_min(removable, minus(node->free, machine->reserved));
-}
-
-static bool node_exists(const struct hc_root *root, unsigned node) {
-	char folder[64];
-	snprintf(folder, sizeof(folder), NODES_FOLDER "/node%u", node);
-	return hc_root_exists(root, folder);
-}
-
-static int no_such_pool(const struct setting *s, int r) {
-	if (r != -ENOENT)
-		return r;
-	if (!hc_root_exists(s->root, POOLS_FOLDER)) {
-		char name[300];
-		return hc_fail(EOPNOTSUPP, "%s isn't there: this kernel has no huge pages (hugetlb)",
-		        hc_root_name(s->root, POOLS_FOLDER, name, sizeof(name)));
-	}
-	return hc_fail(ENODEV, "%s", hc_error_detail());
-}
-
-static int no_such_node(const struct setting *s, int r) {
-	if (r != -ENOENT)
-		return r;
-	unsigned node = (unsigned)s->request.node;
-	if (node_exists(s->root, node))
-		return hc_fail(ENODEV, "node %u has no pool of pages of %s: it has no memory, or the kernel shows none",
-		        node, hc_size_exact(s->request.page_size).s);
-	char online[128] = "";
-	if (hc_root_read(s->root, NODES_FOLDER "/online", online, sizeof(online)) < 0)
-		return hc_fail(ENODEV, "there is no node %u", node);
-	online[strcspn(online, "\n")] = '\0';
-	return hc_fail(ENODEV, "there is no node %u; online: %s", node, online);
-}
-
-static int read_pools(const struct setting *s, struct hc_pool *ret_machine, struct hc_node_pool *ret_node) {
-	int r = hc_pool_read(s->root, s->request.page_size, NULL, ret_machine);
-	if (r < 0)
-		return no_such_pool(s, r);
-	*ret_node = (struct hc_node_pool){.total = ret_machine->total,
-	        .free = ret_machine->free,
-	        .surplus = ret_machine->surplus,
-	        .persistent = ret_machine->persistent};
-	if (s->request.node < 0)
-		return 0;
-	r = hc_node_pool_read(s->root, s->request.page_size, (unsigned)s->request.node, NULL, ret_node);
-	return r < 0 ? no_such_node(s, r) : 0;
-}
-
-/*
- * The counters are in files of their own: they are read until two readings agree, as far as
- * that happens within a few, so that total and surplus belong together.
- */
-static int read_counts(const struct setting *s, struct counts *ret_counts) {
-	struct hc_pool machine;
-	struct hc_node_pool node = {0}, again = {0};
-	int r = read_pools(s, &machine, &node);
-	for (int i = 0; r == 0 && i < 8; i++) {
-		r = read_pools(s, &machine, &again);
-		if (r == 0 && again.total == node.total && again.surplus == node.surplus && again.free == node.free)
-			break;
-		node = again;
-	}
-	if (r < 0)
-		return r;
-
-	if (node.total == HC_UNKNOWN || node.surplus == HC_UNKNOWN) {
-		/* Reads the file in question once more, for its error. */
-		char file[sizeof(s->file) + 16];
-		uint64_t value;
-		int len = (int)(strlen(s->file) - strlen("nr_hugepages"));
-		r = hc_root_read_u64(s->root, s->file, &value);
-		if (r == 0) {
-			snprintf(file, sizeof(file), "%.*ssurplus_hugepages", len, s->file);
-			r = hc_root_read_u64(s->root, file, &value);
-		}
-		return r < 0 ? r : hc_fail(EAGAIN, "%s: changes faster than it can be read", s->result.path);
-	}
-	*ret_counts = (struct counts){
-	        .persistent = minus(node.total, node.surplus),
-	        .surplus = node.surplus,
-	        .removable = s->request.node < 0 ? removable_of_machine(&machine) : removable_of_node(&node, &machine),
-	};
-	return 0;
-}
-
-/*
- * In a tree of plain files another may be in the middle of writing, and a dry run takes no lock:
- * an empty file gets a second look, also one that was empty a moment ago (-EAGAIN).
- */
-static int read_now(struct setting *s, struct counts *ret_counts) {
-	int r = read_counts(s, ret_counts);
-	for (int i = 0; (r == -EBADMSG || r == -EAGAIN) && !s->root->live && i < 10; i++) {
-		nanosleep(&(struct timespec){.tv_nsec = 2L * 1000 * 1000}, NULL);
-		r = read_counts(s, ret_counts);
-	}
+static int read_now(struct setting *s, struct hc_pool_counts *ret_counts) {
+	int r = hc_pool_counts_read(s->root, s->request.page_size, s->request.node, ret_counts);
 	s->result.now = r < 0 ? HC_UNKNOWN : ret_counts->persistent;
 	return r;
 }
@@ -188,7 +71,7 @@ static int add_node_count(void *user, const char *name) {
 		size_t room = nodes->nr ? nodes->nr * 2 : 1;
 		struct node_count *counts = realloc(nodes->counts, room * sizeof(*counts));
 		if (!counts)
-			return hc_fail(ENOMEM, "no memory for the counts of %zu nodes", room);
+			return hc_fail(ENOMEM, "no memory for the counts of %s", hc_counted(room, "node").s);
 		nodes->counts = counts;
 	}
 	nodes->counts[nodes->nr++] = (struct node_count){.node = node, .persistent = pool.persistent};
@@ -200,7 +83,7 @@ static void read_nodes(const struct setting *s, struct node_counts *ret_nodes) {
 	*ret_nodes = (struct node_counts){.page_size = s->request.page_size, .root = s->root};
 	if (!s->opts.node_changed || s->opts.dry_run)
 		return;
-	if (s->request.node >= 0 || hc_root_list(s->root, NODES_FOLDER, add_node_count, ret_nodes) < 0)
+	if (s->request.node >= 0 || hc_root_list(s->root, HC_NODES_FOLDER, add_node_count, ret_nodes) < 0)
 		ret_nodes->nr = 0;
 }
 
@@ -229,7 +112,7 @@ static int check_node_has_memory(const struct setting *s) {
 	char text[4096];
 	struct hc_idset *with_memory = NULL;
 	int r = 0;
-	if (s->request.node < 0 || hc_root_read(s->root, NODES_FOLDER "/has_memory", text, sizeof(text)) < 0 ||
+	if (s->request.node < 0 || hc_root_read(s->root, HC_NODES_FOLDER "/has_memory", text, sizeof(text)) < 0 ||
 	        hc_idset_parse(text, &with_memory) < 0)
 		return 0;
 	if (!hc_idset_has(with_memory, (unsigned)s->request.node))
@@ -239,7 +122,7 @@ static int check_node_has_memory(const struct setting *s) {
 	return r;
 }
 
-static int check_raise(const struct setting *s, const struct counts *counts) {
+static int check_raise(const struct setting *s, const struct hc_pool_counts *counts) {
 	int r = check_node_has_memory(s);
 	if (r < 0)
 		return r;
@@ -249,8 +132,9 @@ static int check_raise(const struct setting *s, const struct counts *counts) {
 
 	uint64_t wanted = s->result.wanted, bytes = 0;
 	if (!hc_mul_ok(wanted, s->request.page_size, &bytes) || (total != HC_UNKNOWN && bytes > total))
-		return hc_fail(ERANGE, "%" PRIu64 " %s wanted, which is more than the machine's memory (%s)", wanted,
-		        s->what, total == HC_UNKNOWN ? "unknown" : hc_size_rounded(total).s);
+		return hc_fail(ERANGE, "%s %s wanted, which is more than the machine's memory (%s)",
+		        hc_counted(wanted, "page").s, s->what,
+		        total == HC_UNKNOWN ? "unknown" : hc_size_rounded(total).s);
 	if (s->opts.force)
 		return 0;
 	if (total == HC_UNKNOWN || available == HC_UNKNOWN) {
@@ -272,21 +156,23 @@ static int check_raise(const struct setting *s, const struct counts *counts) {
 	if (taken <= available && available - taken >= keep)
 		return 0;
 
-	uint64_t possible = minus(available, keep + (s->opts.pending > 0 ? (uint64_t)s->opts.pending : 0));
+	uint64_t possible = hc_minus(available, keep + (s->opts.pending > 0 ? (uint64_t)s->opts.pending : 0));
+	possible = s->result.before + hc_min(added, counts->surplus) + possible / s->request.page_size;
 	return hc_fail(ENOSPC,
-	        "%" PRIu64 " %s wanted, %" PRIu64 " there: %s more would leave less than 5 %% of the memory to others "
-	        "(%s available, %s should stay): %" PRIu64 " pages in all are possible, --force ignores this",
-	        wanted, s->what, s->result.before, hc_size_rounded(taken).s, hc_size_rounded(available).s,
-	        hc_size_rounded(keep).s,
-	        s->result.before + hc_min(added, counts->surplus) + possible / s->request.page_size);
+	        "%s %s wanted, %" PRIu64 " there: %s more would leave less than 5 %% of the memory to others "
+	        "(%s available, %s should stay): %s in all %s possible, --force ignores this",
+	        hc_counted(wanted, "page").s, s->what, s->result.before, hc_size_rounded(taken).s,
+	        hc_size_rounded(available).s, hc_size_rounded(keep).s, hc_counted(possible, "page").s,
+	        possible == 1 ? "is" : "are");
 }
 
 /* Cuts result.wanted to what can be had where the options say so. */
-static int check_lower(struct setting *s, const struct counts *counts) {
+static int check_lower(struct setting *s, const struct hc_pool_counts *counts) {
 	uint64_t removable = counts->removable, away = s->result.before - s->result.wanted;
 	if (removable == HC_UNKNOWN)
 		return hc_fail(ENODATA,
-		        "%s: the kernel doesn't say how many are in use and reserved, so none are taken away", s->what);
+		        "pages %s: the kernel doesn't say how many are in use and reserved, so none are taken away",
+		        s->what);
 	if (away <= removable)
 		return 0;
 	const char *where =
@@ -294,9 +180,8 @@ static int check_lower(struct setting *s, const struct counts *counts) {
 	                ? " (the kernel doesn't say on which node reserved ones are: all are taken to be on this one)"
 	                : "";
 	return hc_fail(EBUSY,
-	        "%" PRIu64 " %s wanted, %" PRIu64 " there, of which %" PRIu64
-	        " can go: the others are in use or reserved%s",
-	        s->result.wanted, s->what, s->result.before, removable, where);
+	        "%s %s wanted, %" PRIu64 " there, of which %" PRIu64 " can go: the others are in use or reserved%s",
+	        hc_counted(s->result.wanted, "page").s, s->what, s->result.before, removable, where);
 }
 
 /* Sets result.wanted. */
@@ -306,19 +191,19 @@ static int find_wanted(struct setting *s) {
 	uint64_t size = pages < 0 ? 0 - (uint64_t)pages : (uint64_t)pages;
 	if (!s->request.relative) {
 		if (pages < 0)
-			return hc_fail(EINVAL, "%" PRId64 " %s wanted: a count is 0 or more", pages, s->what);
+			return hc_fail(EINVAL, "%" PRId64 " pages %s wanted: a count is 0 or more", pages, s->what);
 		s->result.wanted = size;
 	} else if (pages >= 0) {
 		if (!hc_add_ok(before, size, &s->result.wanted))
-			return hc_fail(ERANGE, "%" PRIu64 " more %s wanted, %" PRIu64 " there: 2^64 or more", size,
-			        s->what, before);
+			return hc_fail(ERANGE, "%s %s more wanted, %" PRIu64 " there: 2^64 or more",
+			        hc_counted(size, "page").s, s->what, before);
 	} else if (size <= before) {
 		s->result.wanted = before - size;
 	} else if (s->opts.as_far_as_possible) {
 		s->result.wanted = 0;
 	} else {
-		return hc_fail(EINVAL, "%" PRIu64 " fewer %s wanted, %" PRIu64 " there: a count is 0 or more", size,
-		        s->what, before);
+		return hc_fail(EINVAL, "%s %s fewer wanted, %" PRIu64 " there: a count is 0 or more",
+		        hc_counted(size, "page").s, s->what, before);
 	}
 	return 0;
 }
@@ -332,14 +217,14 @@ static int write_count(const struct setting *s, uint64_t count) {
 	/* The number is right, so what the kernel doesn't take is any number at all. */
 	if (r == -EINVAL)
 		return hc_fail(EOPNOTSUPP,
-		        "%s: this kernel can't change the number of %s while it runs: start it with "
+		        "%s: this kernel can't change the number of pages %s while it runs: start it with "
 		        "hugepagesz=%s hugepages=%" PRIu64,
 		        s->result.path, s->what, hc_size_arg(s->request.page_size).s, count);
 	return r;
 }
 
 /* Writes and reads back until the count is there, a bounded number of times. 0 also where it isn't: see result.now. */
-static int write_until_there(struct setting *s, struct counts *ret_now, const char **ret_compaction) {
+static int write_until_there(struct setting *s, struct hc_pool_counts *ret_now, const char **ret_compaction) {
 	bool compacted = false;
 	for (unsigned tries = 0;;) {
 		int r = write_count(s, s->result.wanted);
@@ -352,9 +237,8 @@ static int write_until_there(struct setting *s, struct counts *ret_now, const ch
 		if (now == s->result.wanted)
 			return 0;
 		if (s->opts.stop && s->opts.stop(s->opts.user))
-			return hc_fail(ECANCELED,
-			        "stopped: %" PRIu64 " %s wanted, %" PRIu64 " there (%" PRIu64 " before)",
-			        s->result.wanted, s->what, now, s->result.before);
+			return hc_fail(ECANCELED, "stopped: %s %s wanted, %" PRIu64 " there (%" PRIu64 " before)",
+			        hc_counted(s->result.wanted, "page").s, s->what, now, s->result.before);
 		if (s->opts.compact && !compacted && now < s->result.wanted) {
 			compacted = true;
 			r = hc_root_write(s->root, COMPACT_FILE, "1\n");
@@ -369,7 +253,7 @@ static int write_until_there(struct setting *s, struct counts *ret_now, const ch
 
 /* Takes what was added away again, but for what is in use by now. 0 where the old count is back. */
 static int put_back(struct setting *s) {
-	struct counts now;
+	struct hc_pool_counts now;
 	int r = read_now(s, &now);
 	if (r < 0)
 		return r;
@@ -399,13 +283,13 @@ static int fall_short(struct setting *s, const char *compaction) {
 			snprintf(kept, sizeof(kept), "the old count couldn't be put back: %" PRIu64 " are there now",
 			        s->result.now);
 	}
-	return hc_fail(ENOMEM, "%" PRIu64 " %s wanted, %" PRIu64 " there (%" PRIu64 " before): %s; %s",
-	        s->result.wanted, s->what, got, s->result.before, why, kept);
+	return hc_fail(ENOMEM, "%s %s wanted, %" PRIu64 " there (%" PRIu64 " before): %s; %s",
+	        hc_counted(s->result.wanted, "page").s, s->what, got, s->result.before, why, kept);
 }
 
 /* pre: the lock is held unless nothing is written */
 static int set_locked(struct setting *s) {
-	struct counts counts;
+	struct hc_pool_counts counts;
 	int r = read_now(s, &counts);
 	if (r < 0)
 		return r;
@@ -454,20 +338,31 @@ static int check_request(struct setting *s) {
 		        EINVAL, "%s is no page size: it has to be a power of 2", hc_size_exact(request->page_size).s);
 	if (request->node < -1)
 		return hc_fail(EINVAL, "node %d: a node is 0 or more, and -1 the whole machine", request->node);
+	int r = hc_opts_flag(request->relative, "relative");
+	if (r == 0)
+		r = hc_opts_flag(s->opts.dry_run, "dry_run");
+	if (r == 0)
+		r = hc_opts_flag(s->opts.compact, "compact");
+	if (r == 0)
+		r = hc_opts_flag(s->opts.force, "force");
+	if (r == 0)
+		r = hc_opts_flag(s->opts.all_or_nothing, "all_or_nothing");
+	if (r == 0)
+		r = hc_opts_flag(s->opts.as_far_as_possible, "as_far_as_possible");
+	if (r < 0)
+		return r;
 	if (s->opts.retries > RETRIES_MAX)
-		return hc_fail(EINVAL, "%u retries: at most %d", s->opts.retries, RETRIES_MAX);
+		return hc_fail(EINVAL, "%u retries wanted: at most %d are possible", s->opts.retries, RETRIES_MAX);
 
 	/* A kernel without NUMA has one node, 0, and no folder for it. */
-	if (request->node == 0 && !hc_root_exists(s->root, NODES_FOLDER))
+	if (request->node == 0 && !hc_root_exists(s->root, HC_NODES_FOLDER))
 		s->request.node = -1;
 	if (s->request.node < 0)
-		snprintf(s->what, sizeof(s->what), "pages of %s", hc_size_exact(request->page_size).s);
+		snprintf(s->what, sizeof(s->what), "of %s", hc_size_exact(request->page_size).s);
 	else
-		snprintf(s->what, sizeof(s->what), "pages of %s on node %d", hc_size_exact(request->page_size).s,
+		snprintf(s->what, sizeof(s->what), "of %s on node %d", hc_size_exact(request->page_size).s,
 		        request->node);
-	char folder[HC_POOL_FOLDER_MAX];
-	snprintf(s->file, sizeof(s->file), "%s/nr_hugepages",
-	        hc_pool_folder(request->page_size, s->request.node, folder, sizeof(folder)));
+	hc_pool_file(request->page_size, s->request.node, s->file);
 	hc_root_name(s->root, s->file, s->result.path, sizeof(s->result.path));
 	return 0;
 }
@@ -490,10 +385,8 @@ static int set(const struct hc_root *root, const struct hc_pool_request *request
 	if (r == 0)
 		r = check_request(s);
 	/* What isn't there at all needs no lock to say so; the numbers may be in the middle of being written. */
-	struct hc_pool machine;
-	struct hc_node_pool node;
 	if (r == 0)
-		r = read_pools(s, &machine, &node);
+		r = hc_pool_check(root, s->request.page_size, s->request.node);
 	/* A root without a folder is a test's own functions alone: nobody else comes there. */
 	if (r == 0 && !s->opts.dry_run && root->fd >= 0)
 		r = hc_pool_lock(root, LOCK_WAIT_MS, s->opts.stop, s->opts.user, &lock);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <locale.h>
 
+#include "base/counted.h"
 #include "base/decimal.h"
 
 static const struct {
@@ -102,12 +103,21 @@ static void test_reads_no_byte_behind_the_end(void **state) {
 	assert_int_equal(number, 34);
 }
 
+static void test_one_is_singular(void **state) {
+	(void)state;
+	assert_string_equal(hc_counted(0, "page").s, "0 pages");
+	assert_string_equal(hc_counted(1, "page").s, "1 page");
+	assert_string_equal(hc_counted(2, "CPU").s, "2 CPUs");
+	assert_string_equal(hc_counted(UINT64_MAX, "thread").s, "18446744073709551615 threads");
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_SZ_02_SZ_03_what_is_a_number),
 	        cmocka_unit_test(test_the_language_changes_nothing),
 	        cmocka_unit_test(test_takes_all_digits_and_no_more),
 	        cmocka_unit_test(test_reads_no_byte_behind_the_end),
+	        cmocka_unit_test(test_one_is_singular),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -277,6 +277,10 @@ static void test_errors(void **state) {
 	} larger = {.opts.size = sizeof(larger), .newer = 1};
 	assert_error(hc_machine_read(&larger.opts, &machine), E2BIG);
 	assert_null(machine);
+	/* A flag is 0 or 1. */
+	const struct hc_machine_opts two = {.size = sizeof(two), .no_probes = 2};
+	assert_error(hc_machine_read(&two, &machine), EINVAL);
+	assert_null(machine);
 	assert_null(hc_machine_free(NULL));
 }
 

@@ -456,6 +456,38 @@ static void test_sizes_and_nodes_that_are_not_there(void **state) {
 	temp_folder_remove(tree);
 }
 
+/* hc_pool_set(3): a flag that is neither 0 nor 1 is -EINVAL; dry_run 2 was taken for 1. */
+static void test_flags_are_0_or_1(void **state) {
+	(void)state;
+	static const struct {
+		const char *name;
+		struct hc_pool_opts opts;
+	} rows[] = {
+	        {"dry_run", {.dry_run = 2}},
+	        {"compact", {.compact = 2}},
+	        {"force", {.force = -1}},
+	        {"all_or_nothing", {.all_or_nothing = 2}},
+	        {"as_far_as_possible", {.as_far_as_possible = INT32_MIN}},
+	};
+	char *tree = two_nodes();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_return(set(tree, 2 * MIB, -1, 0, 5, rows[i].opts), -EINVAL, rows[i].name);
+		assert_detail_has(rows[i].name);
+	}
+	assert_return(set(tree, 2 * MIB, -1, 2, 5, NO_OPTS), -EINVAL, "relative 2");
+	assert_detail_has("relative is 2: 0 or 1");
+	assert_file(tree, POOL_2M "/nr_hugepages", "1024\n");
+	temp_folder_remove(tree);
+}
+
+static void test_one_page_is_singular(void **state) {
+	(void)state;
+	char *tree = two_nodes();
+	assert_return(set(tree, 2 * MIB, 1, 1, -1, NO_OPTS), -EINVAL, "1 fewer");
+	assert_detail_has("1 page of 2 MiB on node 1 fewer wanted, 0 there");
+	temp_folder_remove(tree);
+}
+
 /* A kernel without NUMA has no nodes in /sys and one by name. */
 static void test_node_0_without_numa(void **state) {
 	(void)state;
@@ -716,6 +748,8 @@ int main(void) {
 	        cmocka_unit_test(test_PL_10_all_or_nothing),
 	        cmocka_unit_test(test_PL_10_put_back_leaves_pages_in_use),
 	        cmocka_unit_test(test_retries_until_there),
+	        cmocka_unit_test(test_flags_are_0_or_1),
+	        cmocka_unit_test(test_one_page_is_singular),
 	        cmocka_unit_test(test_compacts_only_when_asked),
 	        cmocka_unit_test(test_stop_between_tries),
 	        cmocka_unit_test(test_never_below_used_and_reserved),
