@@ -1,5 +1,6 @@
 /* hugeclear reserve: sets pools of huge pages, for good or while a command runs. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <hugeclear/sys.h>
 
 #include "base/arith.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/size.h"
 #include "cli.h"
@@ -32,6 +34,7 @@ struct call {
 	struct reserve_request requests[REQUESTS_MAX];
 	unsigned nr_requests;
 	char **command; /* NULL: none */
+	bool changes;   /* by the plan: not all pools are as wanted already */
 	struct reserve_signals signals;
 	struct reserve_journal *journal; /* where what is done may have to be undone */
 	FILE *out;                       /* standard output belongs to CMD where there is one */
@@ -94,6 +97,11 @@ static int parse_options(int argc, char **argv, struct call *call) {
 		call->command = argv + end + 1;
 		if (!*call->command)
 			return cli_usage(VERB, "a command is missing behind '--'");
+		/* Most likely a variable that isn't set. */
+		if (**call->command == '\0') {
+			cli_error(VERB, "the command behind '--' is empty: the name of a program is wanted");
+			return HC_EXIT_FAILED;
+		}
 	}
 
 	for (int c; (c = getopt_long(end, argv, ":nh", options, NULL)) != -1;) {
@@ -168,10 +176,9 @@ static void print_pool(const struct call *call, const struct reserve_request *re
 	if (now == HC_UNKNOWN)
 		fprintf(call->out, "unknown%s\n", remark);
 	else if (!hc_mul_ok(now, request->page_size, &bytes))
-		fprintf(call->out, "%" PRIu64 " pages%s\n", now, remark);
+		fprintf(call->out, "%s%s\n", hc_counted(now, "page").s, remark);
 	else
-		fprintf(call->out, "%" PRIu64 " page%s (%s)%s\n", now, now == 1 ? "" : "s", hc_size_rounded(bytes).s,
-		        remark);
+		fprintf(call->out, "%s (%s)%s\n", hc_counted(now, "page").s, hc_size_rounded(bytes).s, remark);
 }
 
 /* Says what went wrong with a pool and returns the exit code for it. */
@@ -223,18 +230,26 @@ static void order_requests(struct call *call) {
 	}
 }
 
-/* Who only wants to know may well lack the permission to do it; that is worth a word. */
-static void note_permission(const struct hc_pool_result *result) {
-	if (result->path[0] != '\0' && strlen(result->path) + 1 < sizeof(result->path) &&
-	        euidaccess(result->path, W_OK) < 0)
-		cli_warn(VERB, "%s can't be written here: %s", result->path, strerror(errno));
+/* Opening it for writing changes nothing, and is the one question that knows of capabilities and read-only mounts. */
+static int check_permission(const struct hc_pool_result *result) {
+	if (result->path[0] == '\0' || strlen(result->path) + 1 >= sizeof(result->path))
+		return 0;
+	int fd = open(result->path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	if (errno == EACCES || errno == EPERM)
+		return hc_fail(
+		        errno, "%s can't be written: %s: setting the pool needs root", result->path, strerror(errno));
+	return hc_fail_errno(errno, "%s can't be written", result->path);
 }
 
 /*
  * Looks at everything before anything is changed, with what the requests before it take
  * counted in. Returns the exit code of the first that can't be; a dry run goes through all.
  */
-static int check_plan(const struct call *call) {
+static int check_plan(struct call *call) {
 	int code = HC_EXIT_OK;
 	int64_t pending = 0;
 	for (unsigned i = 0; i < call->nr_requests; i++) {
@@ -250,6 +265,7 @@ static int check_plan(const struct call *call) {
 			follows |= call->requests[k].page_size == request->page_size;
 		/* The one before it changes what there is, by node in a way that only the kernel knows. */
 		bool later = follows && (r == -EINVAL || r == -EBUSY);
+		call->changes |= later || (r == 0 && result.wanted != result.before);
 		if (r == 0) {
 			int64_t bytes;
 			if (__builtin_mul_overflow(
@@ -266,8 +282,11 @@ static int check_plan(const struct call *call) {
 			        : r < 0                          ? ", would be refused (dry run)"
 			        : result.wanted == result.before ? ", already so (dry run)"
 			                                         : " (dry run)");
-			if (r >= 0)
-				note_permission(&result);
+			/* Who only wants to know may well lack the permission to do it; that is worth a word. */
+			if (r == 0 && result.wanted != result.before && check_permission(&result) < 0)
+				cli_warn(VERB, "%s", hc_error_detail());
+		} else if (r == 0 && result.wanted != result.before) {
+			r = check_permission(&result);
 		}
 		if (r < 0 && !later) {
 			int failed = fail_pool(r, &result);
@@ -313,7 +332,7 @@ static int open_journal(struct call *call) {
 		cli_error(VERB, "out of memory");
 		return HC_EXIT_FAILED;
 	}
-	int r = call->command ? reserve_journal_keep(call->journal, call->root) : 0;
+	int r = call->command && call->changes ? reserve_journal_keep(call->journal, call->root) : 0;
 	switch (-r) {
 	case 0:
 		return HC_EXIT_OK;

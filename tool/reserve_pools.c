@@ -9,6 +9,7 @@
 
 #include <hugeclear/hugeclear.h>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/size.h"
 #include "cli.h"
@@ -168,9 +169,8 @@ static int undo_change(struct reserve_journal *journal, const char *root, const 
 	if (result.now == HC_UNKNOWN)
 		return r;
 	if (result.now != result.before)
-		fprintf(stderr, "%s: %" PRIu64 " -> %" PRIu64 " page%s (%s), put back\n",
-		        reserve_pool_text(page_size, node).s, result.before, result.now, result.now == 1 ? "" : "s",
-		        hc_size_rounded(result.now * page_size).s);
+		fprintf(stderr, "%s: %" PRIu64 " -> %s (%s), put back\n", reserve_pool_text(page_size, node).s,
+		        result.before, hc_counted(result.now, "page").s, hc_size_rounded(result.now * page_size).s);
 	struct hc_error error;
 	hc_error_save(r, &error);
 	int forgotten = by_machine ? 0 : forget_beyond(journal, page_size, node, result.now);
@@ -183,6 +183,11 @@ struct undoing {
 	bool failed; /* and that was said */
 };
 
+/* Whether they are to be added or taken away. */
+static struct hc_counted_text pages_left(int64_t left) {
+	return hc_counted(left < 0 ? 0 - (uint64_t)left : (uint64_t)left, "page");
+}
+
 /* Undoes one, by its node or by the whole machine. */
 static void undo_one(struct reserve_journal *journal, const char *root, struct undoing *undoing, bool by_machine) {
 	const struct reserve_change *change = &undoing->change;
@@ -194,9 +199,8 @@ static void undo_one(struct reserve_journal *journal, const char *root, struct u
 		return;
 	undoing->failed = true;
 	left = left_of(journal, change->page_size, change->node);
-	cli_warn(VERB, "%s: %" PRId64 " page%s can't be put back: %s",
-	        reserve_pool_text(change->page_size, change->node).s, left < 0 ? -left : left,
-	        left == 1 || left == -1 ? "" : "s", hc_error_detail());
+	cli_warn(VERB, "%s: %s can't be put back: %s", reserve_pool_text(change->page_size, change->node).s,
+	        pages_left(left).s, hc_error_detail());
 }
 
 static void say_left(const struct reserve_journal *journal, const struct undoing *undoing) {
@@ -204,9 +208,8 @@ static void say_left(const struct reserve_journal *journal, const struct undoing
 	int64_t left = left_of(journal, change->page_size, change->node);
 	if (left == 0 || undoing->failed)
 		return;
-	cli_warn(VERB, "%s: %" PRId64 " page%s can't be put back yet, being in use or reserved%s",
-	        reserve_pool_text(change->page_size, change->node).s, left < 0 ? -left : left,
-	        left == 1 || left == -1 ? "" : "s",
+	cli_warn(VERB, "%s: %s can't be put back yet, being in use or reserved%s",
+	        reserve_pool_text(change->page_size, change->node).s, pages_left(left).s,
 	        reserve_journal_is_kept(journal) ? ": 'hugeclear reserve --recover' does it later" : "");
 }
 
@@ -283,14 +286,15 @@ static void recover_one(void *user, const struct reserve_left *left) {
 		recovery->failed |= !reserve_pools_undo(left->journal, recovery->root);
 		return;
 	}
-	for (unsigned i = 0; i < record->nr_changes; i++)
-		fprintf(stderr, "%s: %+" PRId64 " pages to put back\n",
-		        reserve_pool_text(record->changes[i].page_size, record->changes[i].node).s,
-		        -record->changes[i].pages);
+	for (unsigned i = 0; i < record->nr_changes; i++) {
+		const struct reserve_change *change = &record->changes[i];
+		fprintf(stderr, "%s: %s%s to put back\n", reserve_pool_text(change->page_size, change->node).s,
+		        change->pages < 0 ? "+" : "-", pages_left(change->pages).s);
+	}
 	if (record->intent.page_size != 0)
-		fprintf(stderr, "%s: %" PRIu64 " -> %" PRIu64 " pages was begun\n",
+		fprintf(stderr, "%s: %" PRIu64 " -> %s was begun\n",
 		        reserve_pool_text(record->intent.page_size, record->intent.node).s, record->intent.from,
-		        record->intent.to);
+		        hc_counted(record->intent.to, "page").s);
 }
 
 int reserve_pools_recover(const char *root, bool look_only, bool wanted) {

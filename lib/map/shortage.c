@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/arith.h"
+#include "base/counted.h"
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/size.h"
@@ -24,7 +25,7 @@ struct wanted_text {
 static struct wanted_text wanted(const struct hc_want *want) {
 	struct wanted_text text;
 	uint64_t pages = want->bytes / want->page_size;
-	snprintf(text.s, sizeof(text.s), "%" PRIu64 " page%s of %s wanted", pages, pages == 1 ? "" : "s",
+	snprintf(text.s, sizeof(text.s), "%s of %s wanted", hc_counted(pages, "page").s,
 	        hc_size_exact(want->page_size).s);
 	return text;
 }

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/arith.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/size.h"
 #include "map/mapping.h"
@@ -196,7 +197,7 @@ int hc_survey(const struct hc_root *root, struct hc_map *map) {
 	survey.nodes = malloc(pages * sizeof(*survey.nodes));
 	survey.addresses = malloc(pages * sizeof(*survey.addresses));
 	if (!survey.there || !survey.sizes || !survey.nodes || !survey.addresses)
-		r = hc_fail(ENOMEM, "no memory to look at %zu pages", pages);
+		r = hc_fail(ENOMEM, "no memory to look at %s", hc_counted(pages, "page").s);
 	for (size_t at = 0; r == 0 && at < map->length; at += window)
 		r = look_at(&survey, at, (size_t)hc_min(window, map->length - at));
 	free(survey.there);

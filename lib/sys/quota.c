@@ -9,6 +9,7 @@
 #include <hugeclear/hugeclear.h>
 
 #include "base/arith.h"
+#include "base/counted.h"
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/quote.h"
@@ -114,7 +115,7 @@ void hc_default_threads(
 	uint64_t granted = quota->quota_us == HC_UNKNOWN ? HC_UNKNOWN : hc_div_up(quota->quota_us, quota->period_us);
 	if (granted >= cpus) {
 		ret_default->threads = cpus;
-		snprintf(ret_default->why, sizeof(ret_default->why), "%s (%u CPU%s)", by, cpus, cpus == 1 ? "" : "s");
+		snprintf(ret_default->why, sizeof(ret_default->why), "%s (%s)", by, hc_counted(cpus, "CPU").s);
 		return;
 	}
 	ret_default->threads = (unsigned)granted;

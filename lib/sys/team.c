@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/arith.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/opts.h"
 #include "base/signals.h"
@@ -165,13 +166,13 @@ static int start_members(struct hc_team *team, unsigned wanted) {
 		        team->cpus ? " on one of the CPUs " : "", hc_idset_text(team->cpus));
 	if (team->nr_members > 0)
 		snprintf(team->shortfall, sizeof(team->shortfall),
-		        "%u threads wanted, %u could be started (%s: look at ulimit -u and the cgroup's pids.max)",
-		        wanted, team->nr_members, strerrordesc_np(err));
+		        "%s wanted, %u could be started (%s: look at ulimit -u and the cgroup's pids.max)",
+		        hc_counted(wanted, "thread").s, team->nr_members, strerrordesc_np(err));
 	else
 		snprintf(team->shortfall, sizeof(team->shortfall),
-		        "%u threads wanted, none could be started (%s: look at ulimit -u and the cgroup's pids.max), "
+		        "%s wanted, none could be started (%s: look at ulimit -u and the cgroup's pids.max), "
 		        "so the calling thread does the work",
-		        wanted, strerrordesc_np(err));
+		        hc_counted(wanted, "thread").s, strerrordesc_np(err));
 	return 0;
 }
 
@@ -219,7 +220,8 @@ int hc_team_open(const struct hc_team_opts *opts, struct hc_team **ret_team) {
 	if (r < 0)
 		goto out;
 	team->members = calloc(wanted, sizeof(*team->members));
-	r = team->members ? start_members(team, wanted) : hc_fail(ENOMEM, "no memory for %u threads", wanted);
+	r = team->members ? start_members(team, wanted)
+	                  : hc_fail(ENOMEM, "no memory for %s", hc_counted(wanted, "thread").s);
 out:
 	if (r < 0) {
 		hc_team_close(team);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/counted.h"
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/quote.h"
@@ -108,7 +109,7 @@ static int read_online(
 		return 0;
 	}
 	if (r == 1)
-		hc_warn(sink, "%s: lists %u nodes", NODE_FOLDER "/online", count);
+		hc_warn(sink, "%s: lists %s", NODE_FOLDER "/online", hc_counted(count, "node").s);
 	hc_idset_free(online);
 
 	online = hc_idset_new();
@@ -236,7 +237,7 @@ static int alloc_nodes(struct hc_topology *topology) {
 	topology->cpus = calloc(count, sizeof(*topology->cpus));
 	topology->distances = calloc((size_t)count * count, sizeof(*topology->distances));
 	if (!topology->nodes || !topology->cpus || !topology->distances)
-		return hc_fail(ENOMEM, "no memory for %u nodes", count);
+		return hc_fail(ENOMEM, "no memory for %s", hc_counted(count, "node").s);
 
 	unsigned i = 0;
 	for (int id = -1; (id = hc_idset_next(topology->online, id + 1)) >= 0; i++)

@@ -77,6 +77,18 @@ await() {
 	expect_status 0
 }
 
+@test "one page is no pages: what a dry run and a recovery say" {
+	two_nodes
+	run_hc reserve --root "$root" 2M@1=+1 --dry-run
+	[ "$stdout" = "2 MiB on node 1: 0 -> 1 page (2 MiB) (dry run)" ] || seen
+	mkdir -m 700 "$root/run/hugeclear"
+	printf 'hugeclear-reserve 1\nboot -\nowner 1 1764540000\nintent 2097152 0 0 1\ndone 2097152 0:1\nintent 2097152 -1 0 1\n' \
+		>"$root/run/hugeclear/reserve.1.0"
+	run_hc reserve --root "$root" --recover --dry-run
+	expect_stderr "2 MiB on node 0: -1 page to put back"
+	expect_stderr "2 MiB: 0 -> 1 page was begun"
+}
+
 @test "absolute, by difference, by node, by size" {
 	two_nodes
 	run_hc reserve --root "$root" 2M=1536
@@ -265,10 +277,33 @@ await() {
 	as_nobody reserve 2M=+1 --dry-run
 	expect_status 0
 	expect_stdout "(dry run)"
-	expect_stderr "can't be written here: Permission denied"
-	as_nobody reserve 2M=+1 -- true
-	expect_status 1
+	expect_stderr "warning: $LIVE_2M can't be written: Permission denied: setting the pool needs root"
+	# What is so already needs nobody.
+	as_nobody reserve 2M=+0 --dry-run
+	expect_status 0
+	[ -z "$stderr" ] || seen
 	[ "$(cat $LIVE_2M)" = "$saved_2m" ]
+}
+
+@test "as an ordinary user with a command: the lack of permission is the first error, and the only one (live)" {
+	need_pool $LIVE_2M
+	as_nobody reserve 2M=+1 -- touch "$BATS_TEST_TMPDIR/ran"
+	expect_status 1
+	[ "$stderr" = "hugeclear reserve: $LIVE_2M can't be written: Permission denied: setting the pool needs root" ] || seen
+	[ ! -e "$BATS_TEST_TMPDIR/ran" ]
+	# Where nothing is to be changed there is nothing to put back either.
+	as_nobody reserve 2M=+0 -- true
+	expect_status 0
+	[[ "$stderr" != *warning* ]] || seen
+}
+
+@test "an empty command is an error before anything is reserved" {
+	two_nodes
+	run_hc reserve --root "$root" 2M=1 -- ''
+	expect_status 1
+	expect_stderr "the command behind '--' is empty"
+	[ "$(count $POOL_2M)" = 1024 ]
+	[ -z "$(ls -A "$root/run")" ]
 }
 
 @test "PL-11 /sys is read-only: error with the path, and a dry run still prints (live)" {

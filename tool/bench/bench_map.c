@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/arith.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/size.h"
 #include "bench/crew.h"
@@ -183,7 +184,7 @@ static json_t *params_of(const struct map_bench *bench, const struct map_work *w
 static int add_work(struct map_bench *bench, struct bench_run *run, struct map_work work) {
 	struct map_work *works = reallocarray(bench->works, bench->nr_works + 1, sizeof(*works));
 	if (!works)
-		return hc_fail(ENOMEM, "no memory for %zu cases", bench->nr_works + 1);
+		return hc_fail(ENOMEM, "no memory for %s", hc_counted(bench->nr_works + 1, "case").s);
 	bench->works = works;
 	if (bench->victim) {
 		work.victims = calloc(1, sizeof(*work.victims));

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/counted.h"
 #include "base/size.h"
 #include "bench/bench_clear.h"
 #include "bench/host.h"
@@ -148,10 +149,10 @@ static void print_heading(const struct clear_bench *bench, const struct bench_ru
 		snprintf(place, sizeof(place), " on node %d", bench->memory->node);
 	if (bench->cpus)
 		snprintf(place + strlen(place), sizeof(place) - strlen(place), ", by CPUs %.60s", bench->cpus);
-	fprintf(out, "%s\n%s in %s pages of %s%s%s, intent %s, %llu loop%s\n", host, hc_size_exact(bench->size).s,
+	fprintf(out, "%s\n%s in %s pages of %s%s%s, intent %s, %s\n", host, hc_size_exact(bench->size).s,
 	        room_kind_name(bench->memory->kind), hc_size_exact(bench->memory->page_size).s, place,
 	        thens[bench->then], bench->intent == HC_INTENT_SOON ? "soon" : "later",
-	        (unsigned long long)run->loops_done, run->loops_done == 1 ? "" : "s");
+	        hc_counted(run->loops_done, "loop").s);
 }
 
 /* The least that took part in a case of the block. */
@@ -217,8 +218,7 @@ void clear_print(const void *state, const struct bench_run *run, FILE *out) {
 	for (size_t t = 0; t < bench->nr_threads; t++) {
 		for (size_t c = 0; c < bench->nr_chunks; c++) {
 			struct block block = {bench, run, out, bench->threads[t], bench->chunks[c]};
-			fprintf(out, "\n%llu thread%s", (unsigned long long)block.threads,
-			        block.threads == 1 ? "" : "s");
+			fprintf(out, "\n%s", hc_counted(block.threads, "thread").s);
 			if (threads_got(&block) < block.threads)
 				fprintf(out, ", of which only %llu took part", (unsigned long long)threads_got(&block));
 			if (block.chunk)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/idlist.h"
 #include "base/signals.h"
@@ -167,7 +168,7 @@ int crew_open(const struct hc_machine *machine, unsigned threads, const char *cp
 	if (r < 0)
 		goto out;
 	crew->members = calloc(threads, sizeof(*crew->members));
-	r = crew->members ? 0 : hc_fail(ENOMEM, "no memory for %u threads", threads);
+	r = crew->members ? 0 : hc_fail(ENOMEM, "no memory for %s", hc_counted(threads, "thread").s);
 
 	/* ^C is for the thread that asks for it. */
 	sigset_t before;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "bench/host.h"
 #include "bench/measure.h"
@@ -105,8 +106,8 @@ static void note_outliers(struct bench_run *run) {
 		free(flags);
 	}
 	if (far > 0)
-		bench_note(
-		        run, "%zu of %zu samples are far from the others of their case (they are counted)", far, all);
+		bench_note(run, "%zu of %s far from the others of their case (counted all the same)", far,
+		        hc_counted(all, "sample").s);
 	for (size_t i = 0; i < run->nr_cases; i++) {
 		if (run->cases[i].below_clock) {
 			bench_note(run, "some samples are below clock resolution");
@@ -119,8 +120,8 @@ static void print_notes(const struct bench_run *run, FILE *out) {
 	for (size_t i = 0; i < run->nr_notes; i++)
 		fprintf(out, "note: %s\n", run->notes[i]);
 	if (run->interrupted)
-		fprintf(out, "interrupted after %llu of %llu loops\n", (unsigned long long)run->loops_done,
-		        (unsigned long long)run->loops);
+		fprintf(out, "interrupted after %llu of %s\n", (unsigned long long)run->loops_done,
+		        hc_counted(run->loops, "loop").s);
 }
 
 static int report(struct bench_session *session, struct bench_run *run, void *state) {

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/counted.h"
 #include "results/results_write.h"
 
 static bool set_u64(json_t *object, const char *name, uint64_t value) {
@@ -113,9 +114,9 @@ void host_line(const struct hc_machine *machine, char *text, size_t text_size) {
 	const char *name = *processor->model_name ? processor->model_name
 	                   : *processor->vendor   ? processor->vendor
 	                                          : processor->architecture;
-	snprintf(text, text_size, "Linux %s%s%s, %s, %u CPUs%s%s%s", kernel->release,
-	        *kernel->preemption ? " preempt=" : "", kernel->preemption, name,
-	        hc_idset_count(hc_machine_cpus(machine)->online), processor->virtualised == 1 ? ", virtualised" : "",
+	snprintf(text, text_size, "Linux %s%s%s, %s, %s%s%s%s", kernel->release, *kernel->preemption ? " preempt=" : "",
+	        kernel->preemption, name, hc_counted(hc_idset_count(hc_machine_cpus(machine)->online), "CPU").s,
+	        processor->virtualised == 1 ? ", virtualised" : "",
 	        processor->virtualised == 1 && *processor->hypervisor ? " by " : "",
 	        processor->virtualised == 1 ? processor->hypervisor : "");
 }

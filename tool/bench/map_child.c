@@ -14,6 +14,7 @@
 
 #include "base/arith.h"
 #include "base/clock.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/size.h"
 #include "bench/bench_map.h"
@@ -287,7 +288,7 @@ static int prepare(struct job *job) {
 			return r;
 		if (crew_threads(job->crew) < work->threads)
 			snprintf(job->out->threads_why, sizeof(job->out->threads_why),
-			        "no more than %u threads could be started", crew_threads(job->crew));
+			        "no more than %s could be started", hc_counted(crew_threads(job->crew), "thread").s);
 	}
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/arith.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/size.h"
 #include "bench/bench_map.h"
@@ -175,7 +176,8 @@ static void note_got(struct map_bench *bench, const struct map_work *work, size_
 	if (out->threads < work->threads) {
 		json_object_set_new(got, "threads", json_integer(out->threads));
 		if (!bench->told_threads)
-			bench_note(bench->run, "%u threads wanted, %u took part: %s", work->threads, out->threads,
+			bench_note(bench->run, "%s wanted, %u took part: %s", hc_counted(work->threads, "thread").s,
+			        out->threads,
 			        *out->threads_why ? out->threads_why
 			        : work->function == FUNCTION_POPULATE
 			                ? "the others had brought everything in"

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/counted.h"
 #include "base/size.h"
 #include "bench/bench_map.h"
 #include "bench/host.h"
@@ -178,9 +179,8 @@ void map_print(const void *state, const struct bench_run *run, FILE *out) {
 		snprintf(place, sizeof(place), " on node %s", bench->node);
 	if (bench->cpus)
 		snprintf(place + strlen(place), sizeof(place) - strlen(place), ", by CPUs %.60s", bench->cpus);
-	fprintf(out, "%s\n%s of fresh memory%s, %llu loop%s%s\n\n", host, hc_size_exact(bench->size).s, place,
-	        (unsigned long long)run->loops_done, run->loops_done == 1 ? "" : "s",
-	        bench->random_seed ? ", touched in shuffled order" : "");
+	fprintf(out, "%s\n%s of fresh memory%s, %s%s\n\n", host, hc_size_exact(bench->size).s, place,
+	        hc_counted(run->loops_done, "loop").s, bench->random_seed ? ", touched in shuffled order" : "");
 	fprintf(out, "%-10s %-*s thr   GiB/s +-stdev    cold     time   munmap      p50      p99  longest\n", "page",
 	        function_width(bench), "function");
 	for (size_t i = 0; i < run->nr_cases; i++)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/counted.h"
 #include "base/error.h"
 
 #define OUTLIER_SCORE 3.5
@@ -69,7 +70,7 @@ int statistics_of(const double *samples, size_t n, struct statistics *ret_statis
 
 	double *sorted = sorted_copy(samples, n);
 	if (!sorted)
-		return hc_fail(ENOMEM, "no memory for %zu samples", n);
+		return hc_fail(ENOMEM, "no memory for %s", hc_counted(n, "sample").s);
 	s.min = sorted[0];
 	s.max = sorted[n - 1];
 	s.median = statistics_quantile(sorted, n, 0.5);
