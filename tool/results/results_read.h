@@ -24,12 +24,12 @@ struct results_measured {
 	json_t *got;    /* an object, or NULL */
 	bool below_clock;
 	/* Bench, metric and case in one canonical line: equal where the work is. */
-	const char *key;
+	char *key;
 	/* NULL, 0 for a published table, which has only the rest. Finite. */
 	double *samples;
 	size_t nr_samples;
 	/* Worked out from the samples where there are some, else as the file says. */
-	double mean;
+	double mean, median; /* the median of a published table is its mean, for want of another */
 	bool has_stdev;
 	double stdev;
 	size_t n; /* 0: unknown */
@@ -43,6 +43,7 @@ struct results_document {
 	bool interrupted;
 	struct results_measured *runs; /* as in the file */
 	size_t nr_runs;
+	json_t *words; /* what the runs' words belong to */
 };
 
 /*
@@ -59,11 +60,5 @@ int results_read_text(const char *text, size_t len, const char *name, struct res
 
 /* Takes and returns NULL. */
 struct results_document *results_document_free(struct results_document *document);
-
-/*
- * What one run says as one number: the median of its samples, so that one wild sample moves it little and that
- * it is the same moment whether told as time or as speed; the mean where there are no samples.
- */
-double results_value(const struct results_measured *run);
 
 #endif
