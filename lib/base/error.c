@@ -7,11 +7,15 @@
 
 #include <hugeclear/hugeclear.h>
 
+#include "base/hints.h"
 #include "base/quote.h"
 
 #undef hc_fail
+#undef hc_fail_call
 #undef hc_fail_errno
+#undef hc_fail_memory
 #undef hc_fail_prefix
+#undef hc_fail_start
 
 static _Thread_local char thread_detail[HC_ERROR_DETAIL_MAX];
 
@@ -41,23 +45,59 @@ int hc_fail(int err, const char *format, ...) {
 	return -err;
 }
 
-int hc_fail_errno(int err, const char *format, ...) {
-	int saved_errno = errno;
+/* With the text of err behind it, and the hints. */
+__attribute__((format(printf, 3, 0))) static void keep_errno(
+        int err, const char *hints, const char *format, va_list ap) {
 	char number[24];
 	const char *name = strerrordesc_np(err);
 	if (!name) {
 		snprintf(number, sizeof(number), "error %d", err);
 		name = number;
 	}
-	char tail[128];
-	snprintf(tail, sizeof(tail), ": %s", name);
+	char tail[512];
+	snprintf(tail, sizeof(tail), ": %s%s", name, hints);
+	keep(format, ap, tail);
+}
 
+int hc_fail_errno(int err, const char *format, ...) {
+	int saved_errno = errno;
 	va_list ap;
 	va_start(ap, format);
-	keep(format, ap, tail);
+	keep_errno(err, hc_hint_limit(err).s, format, ap);
 	va_end(ap);
 	errno = saved_errno;
 	return -err;
+}
+
+int hc_fail_call(int err, const char *format, ...) {
+	int saved_errno = errno;
+	struct hc_hint limit = hc_hint_limit(err);
+	va_list ap;
+	va_start(ap, format);
+	keep_errno(err, *limit.s ? limit.s : hc_hint_forbidden(err).s, format, ap);
+	va_end(ap);
+	errno = saved_errno;
+	return -err;
+}
+
+int hc_fail_start(int err, const char *format, ...) {
+	int saved_errno = errno;
+	va_list ap;
+	va_start(ap, format);
+	keep_errno(err, hc_hint_start(err).s, format, ap);
+	va_end(ap);
+	errno = saved_errno;
+	return -err;
+}
+
+int hc_fail_memory(const char *format, ...) {
+	int saved_errno = errno;
+	va_list ap;
+	va_start(ap, format);
+	keep(format, ap, hc_hint_limit(ENOMEM).s);
+	va_end(ap);
+	errno = saved_errno;
+	return -ENOMEM;
 }
 
 int hc_fail_prefix(int r, const char *format, ...) {

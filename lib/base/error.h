@@ -10,6 +10,7 @@
 #ifndef HC_BASE_ERROR_H
 #define HC_BASE_ERROR_H
 
+#include <errno.h>
 #include <stddef.h>
 
 /* Longest detail kept, with its terminating NUL; longer ones are cut with "...". */
@@ -22,8 +23,20 @@
  */
 int hc_fail(int err, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
 
-/* As hc_fail(), with ": " and the text of err behind the detail. */
+/*
+ * As hc_fail(), with ": " and the text of err behind the detail, and the limit of this process that may be
+ * the reason (hc_hint_limit()).
+ */
 int hc_fail_errno(int err, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
+
+/* The same after a system call that needs no privilege, with the filter that may forbid it (hc_hint_forbidden()). */
+int hc_fail_call(int err, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
+
+/* The same after a thread or a process couldn't be started (hc_hint_start()). */
+int hc_fail_start(int err, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
+
+/* -ENOMEM after malloc() failed, with the limit of this process that may be the reason. */
+int hc_fail_memory(const char *format, ...) __attribute__((cold, format(printf, 1, 2)));
 
 /* Puts "text: " before the kept detail and returns r. pre: r < 0 and a detail kept for it. */
 int hc_fail_prefix(int r, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
@@ -32,6 +45,9 @@ int hc_fail_prefix(int r, const char *format, ...) __attribute__((cold, format(p
 /* It looks at one file at a time: so it knows what comes back, and doesn't follow paths that go on after a failure. */
 #define hc_fail(err, ...) (hc_fail(err, __VA_ARGS__), -(err))
 #define hc_fail_errno(err, ...) (hc_fail_errno(err, __VA_ARGS__), -(err))
+#define hc_fail_call(err, ...) (hc_fail_call(err, __VA_ARGS__), -(err))
+#define hc_fail_start(err, ...) (hc_fail_start(err, __VA_ARGS__), -(err))
+#define hc_fail_memory(...) (hc_fail_memory(__VA_ARGS__), -ENOMEM)
 #define hc_fail_prefix(r, ...) (hc_fail_prefix(r, __VA_ARGS__), (r))
 #endif
 

@@ -9,6 +9,7 @@
 #include "base/arith.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hints.h"
 #include "base/size.h"
 #include "map/mapping.h"
 #include "map/shortage.h"
@@ -44,7 +45,7 @@ static int fail_mapping(const struct hc_root *root, const struct hc_map *map, in
 			return hc_shortage_of_size(root, map->state.page_size, "mmap", err);
 		/* fall through */
 	default:
-		return hc_fail_errno(err, "mmap of %s", hc_size_exact(map->length).s);
+		return hc_fail_call(err, "mmap of %s", hc_size_exact(map->length).s);
 	}
 }
 
@@ -70,8 +71,8 @@ static int fail_memfd(const struct hc_root *root, const struct hc_map *map, int 
 	case ENOSYS:
 	case EPERM:
 	case EACCES:
-		return hc_fail(EOPNOTSUPP, "memfd_create isn't available: %s (an old kernel or a seccomp filter)",
-		        strerror(err));
+		return hc_fail(EOPNOTSUPP, "memfd_create isn't available: %s%s", strerror(err),
+		        *hc_hint_forbidden(err).s ? hc_hint_forbidden(err).s : " (an old kernel or a seccomp filter)");
 	default:
 		return hc_fail_errno(err, "memfd_create");
 	}
@@ -89,9 +90,9 @@ static int make_memfd(const struct hc_root *root, struct hc_map *map) {
 	if (ftruncate(map->fd, (off_t)map->length) < 0) {
 		int err = errno;
 		if (err == ENOMEM || err == EFBIG || err == EINVAL)
-			return hc_fail(ENOMEM, "%s wanted, a memfd of that length can't be made: %s",
-			        hc_size_exact(map->length).s, strerror(err));
-		return hc_fail_errno(err, "ftruncate of a memfd to %s", hc_size_exact(map->length).s);
+			return hc_fail(ENOMEM, "%s wanted, a memfd of that length can't be made: %s%s",
+			        hc_size_exact(map->length).s, strerror(err), hc_hint_limit(err).s);
+		return hc_fail_call(err, "ftruncate of a memfd to %s", hc_size_exact(map->length).s);
 	}
 	if (fcntl(map->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 		return hc_fail(EOPNOTSUPP, "this kernel can't seal a memfd of such pages: %s", strerror(errno));
@@ -167,14 +168,15 @@ static int make_thp(const struct hc_root *root, struct hc_map *map, void *hint) 
 	if (r < 0)
 		return r;
 	if (madvise(map->address, map->length, MADV_HUGEPAGE) < 0)
-		return hc_fail(EOPNOTSUPP, "THP aren't available: madvise(MADV_HUGEPAGE): %s", strerror(errno));
+		return hc_fail(EOPNOTSUPP, "THP aren't available: madvise(MADV_HUGEPAGE): %s%s", strerror(errno),
+		        hc_hint_forbidden(errno).s);
 	return 0;
 }
 
 /* ---- What applies to all of it -------------------------------------------------- */
 
 static int advise(const struct hc_map *map, int advice, const char *name) {
-	return madvise(map->address, map->length, advice) < 0 ? hc_fail_errno(errno, "madvise(%s)", name) : 0;
+	return madvise(map->address, map->length, advice) < 0 ? hc_fail_call(errno, "madvise(%s)", name) : 0;
 }
 
 static int apply(const struct hc_map *map) {

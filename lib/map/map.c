@@ -169,7 +169,7 @@ int hc_map_residency(const struct hc_map *map, size_t offset, size_t len, unsign
 	while ((r = mincore(map->address + offset, len, vec)) < 0 && errno == EAGAIN)
 		continue;
 	if (r < 0)
-		return hc_fail_errno(errno, "mincore");
+		return hc_fail_call(errno, "mincore");
 	for (size_t i = 0; i < len / map->base_page; i++)
 		vec[i] &= 1; /* the other bits are reserved */
 	return 0;
@@ -254,7 +254,7 @@ static int open_as(const struct hc_root *root, size_t len, const struct hc_map_o
         const struct hc_candidate *candidate, struct hc_map **ret_map) {
 	struct hc_map *map = malloc(sizeof(*map));
 	if (!map)
-		return hc_fail(ENOMEM, "no memory for a map");
+		return hc_fail_memory("no memory for a map");
 	*map = (struct hc_map){
 	        .pid = getpid(),
 	        .fd = -1,

@@ -102,7 +102,7 @@ int hc_page_walk_any(const struct hc_root *root, const struct hc_page_range *ran
 	int map_fd = -1, flags_fd = -1;
 	uint64_t *entries = calloc(range->pages, sizeof(*entries));
 	int r = entries ? open_proc(root, "proc/self/pagemap", &map_fd)
-	                : hc_fail(ENOMEM, "no memory for a page table's copy");
+	                : hc_fail_memory("no memory for a page table's copy");
 	if (r == 0)
 		r = open_proc(root, "proc/kpageflags", &flags_fd);
 	if (r == 0 && !read_words(map_fd, (uintptr_t)range->p / range->base_page, entries, range->pages))

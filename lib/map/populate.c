@@ -25,6 +25,7 @@
 #include "base/arith.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hints.h"
 #include "base/size.h"
 #include "map/mapping.h"
 #include "map/shortage.h"
@@ -128,13 +129,13 @@ static int fail_call(const struct populating *populating, uint64_t offset, size_
 		        (unsigned long long)offset, hc_size_exact(len).s);
 	bool shortage = err == EFAULT || err == ENOMEM || err == ENOSPC;
 	if (!shortage)
-		return hc_fail_errno(err, "%s of %s, from byte %llu of the map on", call, hc_size_exact(len).s,
+		return hc_fail_call(err, "%s of %s, from byte %llu of the map on", call, hc_size_exact(len).s,
 		        (unsigned long long)offset);
 	if (map->state.kind != HC_PAGES_HUGETLB)
-		return hc_fail(ENOMEM, "%s wanted, %s came, then the kernel had no memory (%s: %s)",
+		return hc_fail(ENOMEM, "%s wanted, %s came, then the kernel had no memory (%s: %s)%s",
 		        hc_size_exact(map->length).s,
 		        hc_size_rounded(atomic_load_explicit(&populating->done, memory_order_relaxed)).s, call,
-		        strerror(err));
+		        strerror(err), hc_hint_limit(err).s);
 	struct hc_want want = {
 	        .page_size = map->state.page_size,
 	        .bytes = map->length,
@@ -287,7 +288,7 @@ int hc_populate_all(const struct hc_root *root, struct hc_map *map, const struct
 	populating.thread_steps = calloc(threads, sizeof(*populating.thread_steps));
 	if (!populating.thread_steps) {
 		hc_idset_free(cpus);
-		return hc_fail(ENOMEM, "no memory to populate by %u threads", threads);
+		return hc_fail_memory("no memory to populate by %u threads", threads);
 	}
 	uint64_t start = hc_clock_ns();
 	if (threads == 1 && !cpus) {

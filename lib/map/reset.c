@@ -150,7 +150,7 @@ int hc_map_reset(struct hc_map *map, const struct hc_map_work_opts *caller_opts,
 	struct resetting resetting = {.map = map, .opts = &opts};
 	resetting.there = malloc(hc_min(WINDOW, map->length) / map->base_page);
 	if (!resetting.there)
-		return hc_fail(ENOMEM, "no memory to look at pages");
+		return hc_fail_memory("no memory to look at pages");
 	r = reset_runs(&resetting, done);
 	free(resetting.there);
 	return r;
@@ -161,7 +161,7 @@ int hc_map_reset(struct hc_map *map, const struct hc_map_work_opts *caller_opts,
 static int check_gone(const struct hc_map *map, size_t offset, size_t len) {
 	unsigned char *there = malloc(hc_min(WINDOW, len) / map->base_page);
 	if (!there)
-		return hc_fail(ENOMEM, "no memory to look at pages");
+		return hc_fail_memory("no memory to look at pages");
 	uint64_t stayed = 0;
 	int r = 0;
 	for (size_t at = 0; r == 0 && at < len; at += WINDOW) {
@@ -184,14 +184,14 @@ static int give_back(const struct hc_map *map, size_t offset, size_t len) {
 		                0 &&
 		        errno == EINTR)
 			continue;
-		return r < 0 ? hc_fail_errno(errno, "fallocate(FALLOC_FL_PUNCH_HOLE) of %s", hc_size_exact(len).s) : 0;
+		return r < 0 ? hc_fail_call(errno, "fallocate(FALLOC_FL_PUNCH_HOLE) of %s", hc_size_exact(len).s) : 0;
 	}
 	/* Without a descriptor a shared mapping is a file too, from which MADV_DONTNEED would only unmap. */
 	r = madvise(map->address + offset, len, map->shared ? MADV_REMOVE : MADV_DONTNEED);
 	if (r < 0 && errno == EINVAL)
 		return hc_fail(
 		        EBUSY, "%s can't be given back: locked memory (mlock(2), mlockall(2))", hc_size_exact(len).s);
-	return r < 0 ? hc_fail_errno(errno, "madvise of %s", hc_size_exact(len).s) : 0;
+	return r < 0 ? hc_fail_call(errno, "madvise of %s", hc_size_exact(len).s) : 0;
 }
 
 int hc_map_discard(struct hc_map *map, size_t offset, size_t len, uint64_t *done) {

@@ -44,7 +44,7 @@ static int add_part(struct hc_map *map, enum hc_page_kind kind, uint64_t page_si
 	}
 	struct hc_map_part *grown = realloc(map->parts, (map->nr_parts + 1) * sizeof(*grown));
 	if (!grown)
-		return hc_fail(ENOMEM, "no memory for the parts of a map");
+		return hc_fail_memory("no memory for the parts of a map");
 	map->parts = grown;
 	map->parts[map->nr_parts++] = (struct hc_map_part){
 	        .kind = kind, .page_size = page_size, .node = node, .bytes = bytes};
@@ -197,7 +197,7 @@ int hc_survey(const struct hc_root *root, struct hc_map *map) {
 	survey.nodes = malloc(pages * sizeof(*survey.nodes));
 	survey.addresses = malloc(pages * sizeof(*survey.addresses));
 	if (!survey.there || !survey.sizes || !survey.nodes || !survey.addresses)
-		r = hc_fail(ENOMEM, "no memory to look at %s", hc_counted(pages, "page").s);
+		r = hc_fail_memory("no memory to look at %s", hc_counted(pages, "page").s);
 	for (size_t at = 0; r == 0 && at < map->length; at += window)
 		r = look_at(&survey, at, (size_t)hc_min(window, map->length - at));
 	free(survey.there);

@@ -30,7 +30,7 @@ int hc_affinity_get_from(long (*getaffinity)(size_t size, unsigned long *mask), 
 		free(mask);
 		mask = calloc(1, size);
 		if (!mask)
-			return hc_fail(ENOMEM, "no memory for a mask of %zu CPUs", size * CHAR_BIT);
+			return hc_fail_memory("no memory for a mask of %zu CPUs", size * CHAR_BIT);
 		n = getaffinity(size, mask);
 	}
 	struct hc_idset *allowed = NULL;

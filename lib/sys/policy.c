@@ -21,7 +21,7 @@ static int fail_call(int err, const char *call, const char *not_done) {
 		        not_done, call);
 	if (err == ENOSYS)
 		return hc_fail(err, "%s: %s isn't there (a kernel without NUMA, or a seccomp profile)", not_done, call);
-	return hc_fail_errno(err, "%s: %s", not_done, call);
+	return hc_fail_call(err, "%s: %s", not_done, call);
 }
 
 static int fail_apply(int err, const char *call, const struct hc_idset *nodes) {
@@ -63,7 +63,7 @@ int hc_policy_allowed(struct hc_idset **ret_nodes) {
 		free(mask);
 		mask = calloc(bits / CHAR_BIT, 1);
 		if (!mask)
-			return hc_fail(ENOMEM, "no memory for a mask of %lu nodes", bits);
+			return hc_fail_memory("no memory for a mask of %lu nodes", bits);
 		/* One more, as the kernel looks at maxnode - 1 bits. */
 		err = syscall(SYS_get_mempolicy, NULL, mask, bits + 1, NULL, MPOL_F_MEMS_ALLOWED) < 0 ? errno : 0;
 		if (err == 0)

@@ -13,6 +13,7 @@
 #include "base/arith.h"
 #include "base/counted.h"
 #include "base/error.h"
+#include "base/hints.h"
 #include "base/opts.h"
 #include "base/signals.h"
 #include "sys/affinity.h"
@@ -31,7 +32,7 @@ struct hc_team {
 	struct hc_idset *cpus; /* NULL: not pinned */
 	/* Written by hc_team_open() alone, and read by the caller. */
 	unsigned nr_members;
-	char shortfall[256];
+	char shortfall[384];
 
 	pthread_mutex_t lock;     /* guards all below */
 	pthread_cond_t work_cond; /* for members: a new generation, or the end */
@@ -165,14 +166,12 @@ static int start_members(struct hc_team *team, unsigned wanted) {
 		return hc_fail_errno(err, "thread %u of %u can't be started%s%s", team->nr_members + 1, wanted,
 		        team->cpus ? " on one of the CPUs " : "", hc_idset_text(team->cpus));
 	if (team->nr_members > 0)
-		snprintf(team->shortfall, sizeof(team->shortfall),
-		        "%s wanted, %u could be started (%s: look at ulimit -u and the cgroup's pids.max)",
-		        hc_counted(wanted, "thread").s, team->nr_members, strerrordesc_np(err));
+		snprintf(team->shortfall, sizeof(team->shortfall), "%s wanted, %u could be started (%s)%s",
+		        hc_counted(wanted, "thread").s, team->nr_members, strerrordesc_np(err), hc_hint_start(err).s);
 	else
 		snprintf(team->shortfall, sizeof(team->shortfall),
-		        "%s wanted, none could be started (%s: look at ulimit -u and the cgroup's pids.max), "
-		        "so the calling thread does the work",
-		        hc_counted(wanted, "thread").s, strerrordesc_np(err));
+		        "%s wanted, none could be started (%s)%s, so the calling thread does the work",
+		        hc_counted(wanted, "thread").s, strerrordesc_np(err), hc_hint_start(err).s);
 	return 0;
 }
 
@@ -209,7 +208,7 @@ int hc_team_open(const struct hc_team_opts *opts, struct hc_team **ret_team) {
 
 	struct hc_team *team = calloc(1, sizeof(*team));
 	if (!team)
-		return hc_fail(ENOMEM, "no memory for a team of threads");
+		return hc_fail_memory("no memory for a team of threads");
 	team->pid = getpid();
 	pthread_mutex_init(&team->lock, NULL);
 	pthread_cond_init(&team->work_cond, NULL);
@@ -221,7 +220,7 @@ int hc_team_open(const struct hc_team_opts *opts, struct hc_team **ret_team) {
 		goto out;
 	team->members = calloc(wanted, sizeof(*team->members));
 	r = team->members ? start_members(team, wanted)
-	                  : hc_fail(ENOMEM, "no memory for %s", hc_counted(wanted, "thread").s);
+	                  : hc_fail_memory("no memory for %s", hc_counted(wanted, "thread").s);
 out:
 	if (r < 0) {
 		hc_team_close(team);
@@ -304,7 +303,7 @@ static int run_by_caller(struct hc_team *team) {
 	}
 
 	struct hc_idset *before = NULL, *cpu = hc_idset_new();
-	int r = cpu ? hc_idset_add(cpu, member_cpu(team->cpus, 0)) : hc_fail(ENOMEM, "no memory for a CPU set");
+	int r = cpu ? hc_idset_add(cpu, member_cpu(team->cpus, 0)) : hc_fail_memory("no memory for a CPU set");
 	if (r == 0)
 		r = hc_affinity_get(&before);
 	if (r == 0)
