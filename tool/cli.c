@@ -1,6 +1,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <hugeclear/hugeclear.h>
 
 #include "base/decimal.h"
+#include "base/hints.h"
 #include "base/quote.h"
 
 /* Longest part of a bad argument that a message repeats. */
@@ -19,13 +21,22 @@
 
 /* ---- Messages ------------------------------------------------------------ */
 
+/* The first error of writing to standard output: a stream keeps only that there was one. 0: none. */
+static int output_error;
+
+static void flush_output(void) {
+	errno = 0;
+	if (fflush(stdout) != 0 && output_error == 0)
+		output_error = errno;
+}
+
 __attribute__((format(printf, 3, 0))) static void say(
         const char *verb, const char *kind, const char *format, va_list ap) {
 	/* One write, so that lines of several processes don't mix; details are at most 1 KiB. */
 	char text[2048];
 	vsnprintf(text, sizeof(text), format, ap);
 	hc_quote_clean(text); /* arguments are foreign text: a terminal must not obey them */
-	fflush(stdout);
+	flush_output();
 	fprintf(stderr, "hugeclear%s%s: %s%s\n", verb ? " " : "", verb ? verb : "", kind, text);
 }
 
@@ -70,15 +81,25 @@ int cli_usage(const char *verb, const char *format, ...) {
 }
 
 int cli_finish(const char *verb, int code) {
-	/* An error of an earlier flush has no errno any more. */
-	bool failed = ferror(stdout);
-	errno = 0;
-	if (fflush(stdout) != 0 || failed) {
-		const char *name = errno ? strerrordesc_np(errno) : NULL;
-		cli_error(verb, "standard output couldn't be written%s%s", name ? ": " : "", name ? name : "");
-		return code == HC_EXIT_OK ? HC_EXIT_FAILED : code;
+	static bool said;
+	flush_output();
+	if (output_error == 0 && !ferror(stdout))
+		return code;
+	if (!said) {
+		const char *name = output_error ? strerrordesc_np(output_error) : NULL;
+		cli_error(verb, "standard output couldn't be written%s%s%s", name ? ": " : "", name ? name : "",
+		        hc_hint_limit(output_error).s);
 	}
-	return code;
+	said = true;
+	return code == HC_EXIT_OK ? HC_EXIT_FAILED : code;
+}
+
+int cli_check_output(const char *verb) {
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+	if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY)
+		return HC_EXIT_OK;
+	cli_error(verb, "standard output is closed, or not open for writing: send it to a file or /dev/null");
+	return HC_EXIT_FAILED;
 }
 
 /* ---- Options ------------------------------------------------------------- */

@@ -50,9 +50,16 @@ int cli_usage(const char *verb, const char *format, ...) __attribute__((format(p
 /*
  * Ends standard output: HC_EXIT_FAILED with a message where something couldn't be
  * written (full disk, closed descriptor), else code. main() calls it behind every
- * verb; a verb whose later work depends on the output having arrived may, too.
+ * verb; a verb whose later work depends on the output having arrived may, too: the
+ * message comes once.
  */
 int cli_finish(const char *verb, int code);
+
+/*
+ * Before work whose results go to standard output: HC_EXIT_FAILED with a message where it was closed or can't
+ * be written to at all (main() keeps its number from being taken by another file), else HC_EXIT_OK.
+ */
+int cli_check_output(const char *verb);
 
 /* ---- Options ------------------------------------------------------------- */
 

@@ -23,6 +23,7 @@
 #include <hugeclear/hugeclear.h>
 
 #include "base/clock.h"
+#include "base/hints.h"
 #include "cli.h"
 #include "init_words.h"
 
@@ -182,7 +183,7 @@ static int run(char **argv, uint64_t seconds) {
 	pid_t pid;
 	int status = 0, err = start(argv, &pid);
 	if (err != 0) {
-		cli_error(VERB, "%s: %s", argv[0], strerror(err));
+		cli_error(VERB, "%s: %s%s", argv[0], strerror(err), hc_hint_start(err).s);
 		return err == ENOENT ? 127 : 126;
 	}
 	bool ended = wait_until(pid, hc_clock_ns() + seconds * HC_NSEC_PER_SEC, &status);

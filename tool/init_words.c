@@ -90,7 +90,7 @@ static int add_command(struct init_plan *plan, const char *text) {
 	struct init_command *command = &plan->commands[plan->nr_commands];
 	command->text = strdup(text);
 	if (!command->text)
-		return hc_fail(ENOMEM, "no memory for a command");
+		return hc_fail_memory("no memory for a command");
 	plan->nr_commands++;
 	return split(command, text);
 }
@@ -106,7 +106,7 @@ static int read_seconds(struct init_plan *plan, const char *text) {
 int init_plan_read(const char *cmdline, struct init_plan **ret_plan) {
 	struct init_plan *plan = calloc(1, sizeof(*plan));
 	if (!plan)
-		return hc_fail(ENOMEM, "no memory for a list of commands");
+		return hc_fail_memory("no memory for a list of commands");
 	plan->seconds = SECONDS_DEFAULT;
 	int r = 0;
 	while (is_blank(*cmdline))
@@ -114,7 +114,7 @@ int init_plan_read(const char *cmdline, struct init_plan **ret_plan) {
 	while (r == 0 && *cmdline) {
 		char *parameter = next_parameter(&cmdline);
 		if (!parameter) {
-			r = hc_fail(ENOMEM, "no memory for a parameter");
+			r = hc_fail_memory("no memory for a parameter");
 			break;
 		}
 		if (strcmp(parameter, "--") == 0)

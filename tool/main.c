@@ -3,27 +3,34 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <locale.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <hugeclear/hugeclear.h>
 
+#include "base/features.h"
 #include "cli.h"
 
 /* Only verbs that are in the build; one line each. */
 static const struct verb {
 	const char *name;
 	hc_verb_fn run;
+	bool clears; /* what it shows depends on the processor's features */
 	const char *summary;
 } verbs[] = {
-        {"bench", hc_verb_bench, "measures how fast memory is cleared, in ways that can be compared"},
-        {"init", hc_verb_init, "the first process of a virtual machine: runs benches there, and powers off"},
-        {"reserve", hc_verb_reserve, "sets how many huge pages the kernel keeps, also while a command runs"},
-        {"status", hc_verb_status, "shows what this machine has: processor, nodes, huge pages, limits"},
-        {"tune", hc_verb_tune, "measures the ways to clear here, and writes a profile for programs"},
-        {NULL, NULL, NULL},
+        {"bench", hc_verb_bench, true, "measures how fast memory is cleared, in ways that can be compared"},
+        {"init", hc_verb_init, false, "the first process of a virtual machine: runs benches there, and powers off"},
+        {"reserve", hc_verb_reserve, false, "sets how many huge pages the kernel keeps, also while a command runs"},
+        {"status", hc_verb_status, true, "shows what this machine has: processor, nodes, huge pages, limits"},
+        {"tune", hc_verb_tune, true, "measures the ways to clear here, and writes a profile for programs"},
+        {NULL, NULL, false, NULL},
 };
+
+/* Of standard output where that is no terminal. */
+static char output_buffer[64 << 10];
 
 #define NR_ROWS (sizeof(verbs) / sizeof(*verbs))
 
@@ -53,8 +60,12 @@ static void print_help(void) {
 static int run_verb(int argc, char **argv) {
 	const char *names[NR_ROWS + 1] = {"help"};
 	for (size_t i = 0; verbs[i].name; i++) {
-		if (strcmp(argv[0], verbs[i].name) == 0)
+		if (strcmp(argv[0], verbs[i].name) == 0) {
+			/* A slip there would measure and tell what nobody asked for. */
+			if (verbs[i].clears && hc_feature_mask_check(getenv(HC_FEATURE_MASK_VARIABLE)) < 0)
+				return cli_usage(verbs[i].name, "%s", hc_error_detail());
 			return cli_finish(verbs[i].name, verbs[i].run(argc, argv));
+		}
 		names[i + 1] = verbs[i].name;
 	}
 
@@ -82,6 +93,9 @@ int main(int argc, char **argv) {
 	setlocale(LC_CTYPE, "");
 	/* A message reaches a log in one piece. */
 	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
+	/* So that what is printed is mostly written at the end, where an error still has its number. */
+	if (!isatty(STDOUT_FILENO))
+		setvbuf(stdout, output_buffer, _IOFBF, sizeof(output_buffer));
 	opterr = 0;
 
 	/* The kernel starts /init without a word. */

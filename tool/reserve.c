@@ -141,6 +141,8 @@ static int parse_options(int argc, char **argv, struct call *call) {
 	}
 	if (call->nr_requests == 0 && (!call->recover || call->command))
 		return cli_usage(VERB, "what to reserve is missing, as in 2M=512");
+	if (call->nr_requests > 0 && !call->command && cli_check_output(VERB) != HC_EXIT_OK)
+		return HC_EXIT_FAILED;
 	return -1;
 }
 

@@ -229,13 +229,13 @@ int reserve_journal_done(struct reserve_journal *journal, uint64_t page_size, co
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 	if (!out)
-		return hc_fail(ENOMEM, "no memory for a line of the journal");
+		return hc_fail_memory("no memory for a line of the journal");
 	fprintf(out, "done %" PRIu64, page_size);
 	for (unsigned i = 0; i < nr_changes; i++)
 		if (changes[i].pages != 0)
 			fprintf(out, " %d:%" PRId64, changes[i].node, changes[i].pages);
 	fputc('\n', out);
-	int r = fclose(out) == 0 ? append(journal, text, len) : hc_fail(ENOMEM, "no memory for a line of the journal");
+	int r = fclose(out) == 0 ? append(journal, text, len) : hc_fail_memory("no memory for a line of the journal");
 	free(text);
 	/* In memory it holds anyway: it is what happened. */
 	for (unsigned i = 0; i < nr_changes; i++) {
@@ -251,7 +251,7 @@ int reserve_journal_done(struct reserve_journal *journal, uint64_t page_size, co
 static int read_record(int fd, struct reserve_record *ret_record) {
 	char *text = malloc(FILE_TEXT_MAX + 1);
 	if (!text)
-		return hc_fail(ENOMEM, "no memory to read it");
+		return hc_fail_memory("no memory to read it");
 	size_t len = 0;
 	ssize_t n = 0;
 	while (len <= FILE_TEXT_MAX && (n = pread(fd, text + len, FILE_TEXT_MAX + 1 - len, (off_t)len)) > 0)
@@ -316,7 +316,7 @@ static int pick_up(const struct folder *folder, const char *name, bool look_only
 		left.other_boot = is_other_boot(folder, &record);
 		journal = reserve_journal_new();
 		if (!journal)
-			r = hc_fail(ENOMEM, "no memory for the journal");
+			r = hc_fail_memory("no memory for the journal");
 	}
 	if ((left.torn || left.other_boot) && !look_only)
 		unlinkat(folder->fd, name, 0);
@@ -376,7 +376,7 @@ static int list_names(const struct folder *folder, char ***ret_names, unsigned *
 		if (names[nr])
 			nr++;
 		else
-			r = hc_fail(ENOMEM, "no memory for the names in %s", folder->path);
+			r = hc_fail_memory("no memory for the names in %s", folder->path);
 	}
 	if (r == 0 && errno != 0)
 		r = hc_fail_errno(errno, "%s", folder->path);

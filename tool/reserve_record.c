@@ -103,7 +103,7 @@ int reserve_record_add(struct reserve_record *record, const struct reserve_chang
 		size_t room = record->nr_changes ? record->nr_changes * 2U : 1;
 		struct reserve_change *changes = realloc(record->changes, room * sizeof(*changes));
 		if (!changes)
-			return hc_fail(ENOMEM, "no memory for the changes of %zu pools", room);
+			return hc_fail_memory("no memory for the changes of %zu pools", room);
 		record->changes = changes;
 	}
 	record->changes[record->nr_changes++] = (struct reserve_change){

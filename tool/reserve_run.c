@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/hints.h"
 #include "cli.h"
 
 #define VERB "reserve"
@@ -60,7 +61,7 @@ int reserve_run(char **argv, const struct reserve_signals *signals) {
 	pid_t pid;
 	int err = spawn(argv, signals, &pid);
 	if (err != 0) {
-		cli_error(VERB, "%s: %s", argv[0], strerror(err));
+		cli_error(VERB, "%s: %s%s", argv[0], strerror(err), hc_hint_start(err).s);
 		return err == ENOENT ? 127 : 126;
 	}
 

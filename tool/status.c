@@ -461,6 +461,8 @@ int hc_verb_status(int argc, char **argv) {
 		}
 	}
 	int r = cli_no_arguments(VERB, argc, argv);
+	if (r == 0)
+		r = cli_check_output(VERB);
 	if (r != 0)
 		return r;
 

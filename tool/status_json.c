@@ -375,7 +375,7 @@ int status_print_json(const struct status *status) {
 	char *dump = failed ? NULL : json_dumps(all, JSON_INDENT(2));
 	json_decref(all);
 	if (!dump)
-		return hc_fail(ENOMEM, "no memory for the JSON text");
+		return hc_fail_memory("no memory for the JSON text");
 	puts(dump);
 	free(dump);
 	return 0;

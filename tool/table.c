@@ -144,7 +144,7 @@ static void print_line(const char *line, size_t len, unsigned indent, size_t han
 
 int cli_table_print(struct cli_table *table, unsigned indent) {
 	if (!table)
-		return hc_fail(ENOMEM, "no memory for a table");
+		return hc_fail_memory("no memory for a table");
 	if (table->failed)
 		return hc_fail_errno(-table->failed, "a table couldn't be filled");
 

@@ -159,7 +159,7 @@ static void print_row(const struct cli_table *table, const struct row *row, cons
 
 int cli_table_print(struct cli_table *table, unsigned indent) {
 	if (!table)
-		return hc_fail(ENOMEM, "no memory for a table");
+		return hc_fail_memory("no memory for a table");
 	if (table->failed)
 		return hc_fail_errno(-table->failed, "a table couldn't be filled");
 	size_t widths[COLUMNS_MAX] = {0};

@@ -94,8 +94,50 @@ static const char *intent_name(enum hc_intent intent) {
 	return intent == HC_INTENT_SOON ? "soon" : "later";
 }
 
+/* Cells with fewer rounds than a choice needs, of one intent. */
+static unsigned short_of_rounds(const struct tune *tune, enum hc_intent intent, unsigned least) {
+	unsigned n = 0;
+	for (unsigned c = 0; c < tune->nr_cells; c++)
+		n += tune->cells[c].intent == intent && tune->cells[c].nr_rounds < least;
+	return n;
+}
+
+static unsigned cells_of(const struct tune *tune, enum hc_intent intent) {
+	return short_of_rounds(tune, intent, UINT_MAX);
+}
+
+static bool all_have_rounds(const struct tune *tune) {
+	return short_of_rounds(tune, HC_INTENT_SOON, TUNE_ROUNDS_LEAST) == 0 &&
+	       short_of_rounds(tune, HC_INTENT_LATER, TUNE_ROUNDS_LEAST) == 0;
+}
+
+/* A guess at the time that all cells need, with some to spare: they don't cost the same. */
+static uint64_t seconds_needed(const struct tune *tune, uint64_t seconds) {
+	uint64_t done = 0, needed = (uint64_t)tune->nr_cells * TUNE_ROUNDS_LEAST;
+	for (unsigned c = 0; c < tune->nr_cells; c++)
+		done += hc_min(tune->cells[c].nr_rounds, TUNE_ROUNDS_LEAST);
+	return hc_min(2 * hc_div_up(seconds * needed, hc_max(done, 1)), MOST_SECONDS);
+}
+
+static void warn_of_few_rounds(const struct tune *tune, const struct settings *settings) {
+	unsigned few = short_of_rounds(tune, HC_INTENT_SOON, TUNE_ROUNDS_LEAST) +
+	               short_of_rounds(tune, HC_INTENT_LATER, TUNE_ROUNDS_LEAST);
+	if (few > 0)
+		cli_warn(VERB,
+		        "%u of %u cases had fewer than the %d rounds in %llu s that it takes to depart from the "
+		        "built-in choice: "
+		        "give "
+		        "--seconds %llu or more, or a smaller --size than %s",
+		        few, tune->nr_cells, TUNE_ROUNDS_LEAST, (unsigned long long)settings->seconds,
+		        (unsigned long long)seconds_needed(tune, settings->seconds), hc_size_arg(settings->size).s);
+}
+
 /* Medians of all methods, one row a method and one column an extent. */
 static int print_speeds(const struct tune *tune, enum hc_intent intent) {
+	if (short_of_rounds(tune, intent, 1) == cells_of(tune, intent)) {
+		printf("touched %s: there was no time to measure any extent\n\n", intent_name(intent));
+		return 0;
+	}
 	struct cli_table *table = cli_table_new();
 	cli_table_column(table, "method", CLI_LEFT);
 	for (unsigned c = 0; c < tune->nr_cells; c++)
@@ -214,15 +256,18 @@ static int report(const struct tune *tune, struct profile *ret_profile) {
 	return 0;
 }
 
-static int write_profile(
-        const struct settings *settings, const struct hc_machine *machine, const struct profile *profile) {
+static int write_profile(const struct settings *settings, const struct hc_machine *machine, const struct tune *tune,
+        const struct profile *profile) {
+	const char *as_builtin = all_have_rounds(tune)
+	                                 ? "\nnothing was clearly faster: these are the built-in choices"
+	                                 : "\ntoo few rounds to find what is faster: these are the built-in choices";
 	const struct hc_processor *processor = hc_machine_processor(machine);
 	unsigned v = hc_version();
 	char comment[512];
 	snprintf(comment, sizeof(comment), "by hugeclear tune %u.%u.%u, kernel %s, %s\nmeasured on %s for %llu s%s",
 	        v / 1000000, v / 1000 % 1000, v % 1000, hc_machine_kernel(machine)->release, processor->model_name,
 	        hc_size_exact(settings->size).s, (unsigned long long)settings->seconds,
-	        profile->as_builtin ? "\nnothing was clearly faster: these are the built-in choices" : "");
+	        profile->as_builtin ? as_builtin : "");
 	int r = hc_clear_profile_save(settings->output, comment, profile->steps, profile->nr_steps);
 	if (r == 0)
 		printf("\nwritten to %s: load it with HUGECLEAR_PROFILE or hc_clear_profile_load()\n",
@@ -272,10 +317,12 @@ static int measure_and_write(struct settings *settings, const struct hc_machine 
 
 	struct profile profile;
 	r = report(tune, &profile);
+	if (r == 0 && !cli_interrupted(NULL))
+		warn_of_few_rounds(tune, settings);
 	if (r == 0 && cli_interrupted(NULL))
 		r = hc_fail(ECANCELED, "interrupted");
 	if (r == 0 && settings->output)
-		r = write_profile(settings, machine, &profile);
+		r = write_profile(settings, machine, tune, &profile);
 	return r;
 }
 
@@ -318,7 +365,9 @@ static int parse_options(int argc, char **argv, struct settings *settings, bool 
 	}
 	if (r == 0)
 		r = cli_no_arguments(VERB, argc, argv);
-	if (r == 0 && !settings->output && !dry_run)
+	if (r == 0 && (settings->output || dry_run))
+		r = cli_check_output(VERB);
+	else if (r == 0)
 		r = cli_usage(VERB, "where does the profile go? give -o FILE, or --dry-run to write none");
 	if (dry_run)
 		settings->output = NULL;
@@ -336,7 +385,7 @@ int hc_verb_tune(int argc, char **argv) {
 	struct tune *tune = calloc(1, sizeof(*tune));
 	cli_catch_interrupts();
 	if (!tune)
-		r = hc_fail(ENOMEM, "no memory to keep the samples in");
+		r = hc_fail_memory("no memory to keep the samples in");
 	/* Better now than after all the measuring. */
 	if (r == 0 && settings.output && (r = hc_whole_file_check(settings.output)) < 0)
 		hc_fail_prefix(r, "profile %s can't be written", settings.output);

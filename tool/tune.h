@@ -17,6 +17,8 @@
 #define TUNE_METHODS_MAX 24
 #define TUNE_CELLS_MAX 24
 #define TUNE_ROUNDS_MAX 64
+/* With fewer rounds nothing can be said with confidence: 2^-6 is above 1 %, 2^-7 below. */
+#define TUNE_ROUNDS_LEAST 7
 
 struct tune_cell {
 	enum hc_intent intent;

@@ -25,7 +25,7 @@ static double sorted_median(const double *sorted, unsigned n) {
 /*
  * The index in n sorted values of the lower end of a one-sided interval for their
  * median, with 99 % confidence and no assumption on how they are distributed: the
- * largest k with P(Binomial(n, 1/2) <= k) <= 0.01. -1 where n is below 7.
+ * largest k with P(Binomial(n, 1/2) <= k) <= 0.01. -1 where n is below TUNE_ROUNDS_LEAST.
  */
 static int lower_bound_index(unsigned n) {
 	double term = 1; /* P(Binomial = k), from 2^-n on */

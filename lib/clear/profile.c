@@ -193,14 +193,23 @@ static void print_ladder(FILE *f, const char *key, const struct hc_ladder *ladde
 static void print_comment(FILE *f, const char *comment) {
 	for (const char *line = comment; line && *line;) {
 		size_t len = strcspn(line, "\n");
-		fprintf(f, "# %.*s\n", (int)hc_min(len, 1000), line);
+		fputs("# ", f);
+		fwrite(line, 1, len, f);
+		fputc('\n', f);
 		line += len;
 		line += *line == '\n';
 	}
 }
 
+static int fail_too_long(void) {
+	return hc_fail(ENOSPC, "a profile has at most %d bytes: make its comment shorter", HC_PROFILE_BYTES_MAX - 1);
+}
+
 int hc_profile_format(const struct hc_choice *choice, const struct hc_processor_id *processor, const char *comment,
         char *buf, size_t buf_size) {
+	/* Nothing of it is left out: a comment that doesn't fit is an error. */
+	if (comment && strlen(comment) >= HC_PROFILE_BYTES_MAX)
+		return fail_too_long();
 	FILE *f = fmemopen(buf, buf_size, "w");
 	if (!f)
 		return hc_fail_errno(errno, "a profile can't be written");
@@ -215,7 +224,6 @@ int hc_profile_format(const struct hc_choice *choice, const struct hc_processor_
 	bool failed = fflush(f) != 0 || ferror(f);
 	fclose(f);
 	if (failed || len < 0 || (size_t)len >= buf_size || len >= HC_PROFILE_BYTES_MAX)
-		return hc_fail(
-		        ENOSPC, "a profile has at most %d bytes: make its comment shorter", HC_PROFILE_BYTES_MAX - 1);
+		return fail_too_long();
 	return (int)len;
 }

@@ -91,7 +91,7 @@ static int consider_limit(struct search *search, const char *folder, int version
 	char name[PATH_MAX * 2];
 	char *file = strdup(hc_root_name(search->root, limit_path, name, sizeof(name)));
 	if (!file)
-		return hc_fail(ENOMEM, "no memory for the name of a cgroup limit");
+		return hc_fail_memory("no memory for the name of a cgroup limit");
 	free(best->file);
 	*best = (struct hc_cgroup_limit){.bytes_left = left, .file = file, .is_reservation = is_reservation};
 	return 0;

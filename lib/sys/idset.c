@@ -66,7 +66,7 @@ static bool reserve(struct hc_idset *set, unsigned id) {
 }
 
 static int fail_memory(unsigned id) {
-	return hc_fail(ENOMEM, "no memory for a set of numbers up to %u", id);
+	return hc_fail_memory("no memory for a set of numbers up to %u", id);
 }
 
 int hc_idset_add(struct hc_idset *set, unsigned id) {
@@ -194,7 +194,7 @@ static int add_range(void *arg, const struct hc_idlist_range *range) {
 int hc_idset_parse(const char *text, struct hc_idset **ret_set) {
 	struct hc_idset *set = hc_idset_new();
 	if (!set)
-		return hc_fail(ENOMEM, "no memory for a set of numbers");
+		return hc_fail_memory("no memory for a set of numbers");
 	int r = hc_idlist_parse(text, add_range, set);
 	if (r < 0) {
 		hc_idset_free(set);
@@ -212,7 +212,7 @@ int hc_idset_mask(const struct hc_idset *set, unsigned long **ret_mask, unsigned
 	size_t nr_words = hc_div_up((unsigned)(highest + 2), WORD_BITS);
 	unsigned long *mask = calloc(nr_words, sizeof(*mask));
 	if (!mask)
-		return hc_fail(ENOMEM, "no memory for a mask of %zu bits", nr_words * WORD_BITS);
+		return hc_fail_memory("no memory for a mask of %zu bits", nr_words * WORD_BITS);
 	if (set && set->words)
 		memcpy(mask, set->words, hc_min(nr_words, set->nr_words) * sizeof(*mask));
 	*ret_mask = mask;
@@ -223,7 +223,7 @@ int hc_idset_mask(const struct hc_idset *set, unsigned long **ret_mask, unsigned
 int hc_idset_from_mask(const unsigned long *mask, unsigned long nr_bits, struct hc_idset **ret_set) {
 	struct hc_idset *set = hc_idset_new();
 	if (!set)
-		return hc_fail(ENOMEM, "no memory for a set of numbers");
+		return hc_fail_memory("no memory for a set of numbers");
 	for (unsigned long i = 0; i < nr_bits; i++) {
 		if (mask[i / WORD_BITS] == 0) {
 			i |= WORD_BITS - 1;

@@ -88,7 +88,7 @@ int hc_kernel_read(const struct hc_root *root, struct hc_warnings *warnings, str
 	};
 	if (!kernel.release || !kernel.preemption || !kernel.boot_id) {
 		hc_kernel_free(&kernel);
-		return hc_fail(ENOMEM, "no memory for the names of the kernel");
+		return hc_fail_memory("no memory for the names of the kernel");
 	}
 	*ret_kernel = kernel;
 	return 0;

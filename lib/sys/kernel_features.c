@@ -240,7 +240,7 @@ static int add_feature(struct hc_kernel_features *features, const char *name, st
 	if (!own_name || (a.available != 1 && !reason)) {
 		free(own_name);
 		free(reason);
-		return hc_fail(ENOMEM, "no memory for the features of the kernel");
+		return hc_fail_memory("no memory for the features of the kernel");
 	}
 	features->features[features->nr_features++] = (struct hc_kernel_feature){
 	        .name = own_name, .available = a.available, .reason = reason};
@@ -272,7 +272,7 @@ int hc_kernel_features_read(const struct hc_root *root, int try, const uint64_t 
 	struct hc_kernel_features features = {0};
 	features.features = calloc(NR_PROBES * (nr_page_sizes + 1), sizeof(*features.features));
 	if (!features.features)
-		return hc_fail(ENOMEM, "no memory for the features of the kernel");
+		return hc_fail_memory("no memory for the features of the kernel");
 	int r = try_all(root, try, page_sizes, nr_page_sizes, &features);
 	if (r < 0)
 		hc_kernel_features_free(&features);

@@ -139,7 +139,7 @@ static int read_nodes(struct hc_machine *machine, const struct hc_root *root) {
 		nr_nodes++;
 	machine->node_pools = calloc(nr_nodes + 1, sizeof(*machine->node_pools));
 	if (!machine->node_pools)
-		return hc_fail(ENOMEM, "no memory for the pools of %u nodes", nr_nodes);
+		return hc_fail_memory("no memory for the pools of %u nodes", nr_nodes);
 	for (; (node = hc_topology_node(machine->topology, machine->nr_nodes)) != NULL; machine->nr_nodes++) {
 		struct node_pools *pools = &machine->node_pools[machine->nr_nodes];
 		with_text(node->cpus);
@@ -228,7 +228,7 @@ int hc_machine_read(const struct hc_machine_opts *opts, struct hc_machine **ret_
 		return r;
 
 	struct hc_machine *machine = calloc(1, sizeof(*machine));
-	r = machine ? read_all(machine, &root, o.no_probes) : hc_fail(ENOMEM, "no memory for what a machine has");
+	r = machine ? read_all(machine, &root, o.no_probes) : hc_fail_memory("no memory for what a machine has");
 	hc_root_close(&root);
 	if (r < 0) {
 		hc_machine_free(machine);

@@ -106,7 +106,7 @@ int hc_mountinfo_read(const struct hc_root *root, struct hc_mountinfo *ret_mount
 	struct hc_mount *mounts = calloc(nr_lines, sizeof(*mounts));
 	if (!mounts) {
 		free(text);
-		return hc_fail(ENOMEM, "no memory for %zu lines of proc/self/mountinfo", nr_lines);
+		return hc_fail_memory("no memory for %zu lines of proc/self/mountinfo", nr_lines);
 	}
 
 	size_t nr = 0;

@@ -88,11 +88,11 @@ static int take_mounts(const struct line *lines, size_t nr_lines, uint64_t defau
 			continue;
 		struct hc_hugetlbfs *grown = realloc(list->mounts, (list->nr_mounts + 1) * sizeof(*grown));
 		if (!grown)
-			return hc_fail(ENOMEM, "no memory for %u mounts of hugetlbfs", list->nr_mounts + 1);
+			return hc_fail_memory("no memory for %u mounts of hugetlbfs", list->nr_mounts + 1);
 		list->mounts = grown;
 		char *path = strdup(lines[i].path);
 		if (!path)
-			return hc_fail(ENOMEM, "no memory for the path of a mount");
+			return hc_fail_memory("no memory for the path of a mount");
 		struct hc_hugetlbfs *mount = &list->mounts[list->nr_mounts++];
 		*mount = (struct hc_hugetlbfs){.path = path, .page_size = default_page_size, .size_limit = HC_UNKNOWN};
 		read_options(lines[i].options, warnings, mount);
@@ -120,7 +120,7 @@ int hc_hugetlbfs_read(const struct hc_root *root, uint64_t default_page_size, st
 		nr_lines++;
 	struct line *lines = calloc(nr_lines, sizeof(*lines));
 	r = lines ? take_mounts(lines, split_lines(text, lines), default_page_size, warnings, &list)
-	          : hc_fail(ENOMEM, "no memory for %zu lines of proc/self/mounts", nr_lines);
+	          : hc_fail_memory("no memory for %zu lines of proc/self/mounts", nr_lines);
 	free(lines);
 	free(text);
 	if (r < 0)

@@ -220,7 +220,7 @@ int hc_pools_read(const struct hc_root *root, const struct hc_meminfo *meminfo, 
 	struct hc_pools pools = {.default_page_size = meminfo->default_huge_page_size};
 	pools.pools = calloc(sizes.nr + 1, sizeof(*pools.pools));
 	if (!pools.pools)
-		return hc_fail(ENOMEM, "no memory for %u pools of huge pages", sizes.nr);
+		return hc_fail_memory("no memory for %u pools of huge pages", sizes.nr);
 	for (unsigned i = 0; i < sizes.nr; i++)
 		if (hc_pool_read(root, sizes.bytes[i], warnings, &pools.pools[pools.nr_pools]) == 0)
 			pools.nr_pools++;
@@ -255,7 +255,7 @@ int hc_node_pools_read(const struct hc_root *root, unsigned node, struct hc_warn
 
 	struct hc_node_pool *pools = calloc(sizes.nr + 1, sizeof(*pools));
 	if (!pools)
-		return hc_fail(ENOMEM, "no memory for %u pools of node %u", sizes.nr, node);
+		return hc_fail_memory("no memory for %u pools of node %u", sizes.nr, node);
 	unsigned nr = 0;
 	for (unsigned i = 0; i < sizes.nr; i++)
 		if (hc_node_pool_read(root, sizes.bytes[i], node, warnings, &pools[nr]) == 0)

@@ -105,7 +105,8 @@ static int read_counts(const struct pool *pool, struct hc_pool_counts *ret_count
 		hc_root_name(pool->root, file, name, sizeof(name));
 		r = hc_root_read_u64(pool->root, file, &value);
 		if (r == 0) {
-			strcpy(strrchr(file, '/'), "/surplus_hugepages");
+			size_t len = strlen(file) - strlen("nr_hugepages");
+			snprintf(file + len, sizeof(file) - len, "surplus_hugepages");
 			r = hc_root_read_u64(pool->root, file, &value);
 		}
 		return r < 0 ? r : hc_fail(EAGAIN, "%s: changes faster than it can be read", name);

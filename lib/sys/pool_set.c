@@ -71,7 +71,7 @@ static int add_node_count(void *user, const char *name) {
 		size_t room = nodes->nr ? nodes->nr * 2 : 1;
 		struct node_count *counts = realloc(nodes->counts, room * sizeof(*counts));
 		if (!counts)
-			return hc_fail(ENOMEM, "no memory for the counts of %s", hc_counted(room, "node").s);
+			return hc_fail_memory("no memory for the counts of %s", hc_counted(room, "node").s);
 		nodes->counts = counts;
 	}
 	nodes->counts[nodes->nr++] = (struct node_count){.node = node, .persistent = pool.persistent};

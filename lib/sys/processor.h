@@ -12,26 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/features.h"
 #include "sys/root.h"
 #include "sys/warnings.h"
-
-/* Bits of a feature set. The names in hc_feature_name() are those of /proc/cpuinfo. */
-enum hc_feature {
-	HC_FEATURE_SSE2,
-	HC_FEATURE_AVX2,    /* AVX2, and XCR0 bits 1 and 2 */
-	HC_FEATURE_AVX512F, /* AVX-512F, and XCR0 bits 1, 2, 5, 6 and 7 */
-	HC_FEATURE_ERMS,    /* fast rep stosb */
-	HC_FEATURE_FSRM,    /* fast short rep mov */
-	HC_FEATURE_FSRS,    /* fast short rep stosb */
-	HC_FEATURE_MOVDIR64B,
-	HC_FEATURE_CLZERO,
-	HC_FEATURE_DCZVA, /* arm64: dc zva allowed (DCZID_EL0.DZP is 0) */
-	HC_NR_FEATURES,
-};
-
-#define HC_FEATURE_BIT(feature) (UINT32_C(1) << (feature))
-
-const char *hc_feature_name(enum hc_feature feature);
 
 struct hc_processor_id {
 	char vendor[16];
@@ -60,8 +43,7 @@ const struct hc_processor_source *hc_processor_source_here(void);
 
 /*
  * Asks the processor itself (source NULL), or the source; x86 only for the
- * latter. mask: comma-separated feature names to take away, or NULL; unknown
- * names in it are ignored; "all" takes away all but SSE2 and DCZVA.
+ * latter. mask: as hc_feature_mask() reads it.
  */
 void hc_processor_identify(const struct hc_processor_source *source, const char *mask, struct hc_processor_id *ret_id);
 

@@ -10,6 +10,7 @@
 
 #include "base/arith.h"
 #include "base/decimal.h"
+#include "base/error.h"
 #include "sys/mountinfo.h"
 #include "sys/processor.h"
 #include "sys/warnings.h"
@@ -149,6 +150,8 @@ void hc_processor_words_read(
 			copy_text(words->hypervisor, sizeof(words->hypervisor), id->hypervisor_name);
 		}
 		describe_features(id, words);
+		if (hc_feature_mask_check(getenv(HC_FEATURE_MASK_VARIABLE)) < 0)
+			hc_warn(warnings, "%s; it is ignored", hc_error_detail());
 	}
 
 	struct hc_caches caches;

@@ -187,7 +187,7 @@ int hc_root_read_all(const struct hc_root *root, const char *path, char **ret_te
 	for (size_t size = 4096; size <= FILE_MAX * 2; size *= 4) {
 		char *buf = malloc(size);
 		if (!buf)
-			return hc_fail(ENOMEM, "%s: no memory for %zu bytes", name_of(root, path).s, size);
+			return hc_fail_memory("%s: no memory for %zu bytes", name_of(root, path).s, size);
 		int n = hc_root_read(root, path, buf, hc_min(size, FILE_MAX + 1));
 		if (n >= 0) {
 			*ret_text = buf;

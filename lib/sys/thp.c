@@ -76,11 +76,11 @@ static int take_mthp(void *user, const char *name) {
 	snprintf(path, sizeof(path), FOLDER "/%s/enabled", name);
 	struct hc_mthp *grown = realloc(settings->mthp, (settings->nr_mthp + 1) * sizeof(*grown));
 	if (!grown)
-		return hc_fail(ENOMEM, "no memory for the sizes of transparent huge pages");
+		return hc_fail_memory("no memory for the sizes of transparent huge pages");
 	settings->mthp = grown;
 	char *word = read_choice(list->root, path, list->warnings);
 	if (!word)
-		return hc_fail(ENOMEM, "no memory for the sizes of transparent huge pages");
+		return hc_fail_memory("no memory for the sizes of transparent huge pages");
 	settings->mthp[settings->nr_mthp++] = (struct hc_mthp){.page_size = bytes, .enabled = word};
 	return 0;
 }
@@ -125,7 +125,7 @@ int hc_thp_read(const struct hc_root *root, struct hc_warnings *warnings, struct
 	struct mthp_list list = {.root = root, .warnings = warnings, .settings = &settings};
 	r = thp->present == 1 ? hc_root_list(root, FOLDER, take_mthp, &list) : 0;
 	if (!thp->enabled || !thp->defrag || !thp->shmem_enabled)
-		r = hc_fail(ENOMEM, "no memory for the settings of transparent huge pages");
+		r = hc_fail_memory("no memory for the settings of transparent huge pages");
 	if (r == -ENOMEM) {
 		hc_thp_free(&settings);
 		return r;

@@ -75,7 +75,7 @@ static int read_list_or_empty(
 	if (r != 0)
 		return r < 0 ? r : 0;
 	*ret_set = hc_idset_new();
-	return *ret_set ? 0 : hc_fail(ENOMEM, "no memory for a set of numbers");
+	return *ret_set ? 0 : hc_fail_memory("no memory for a set of numbers");
 }
 
 bool hc_node_of_folder(const char *name, unsigned *ret_id) {
@@ -114,7 +114,7 @@ static int read_online(
 
 	online = hc_idset_new();
 	if (!online)
-		return hc_fail(ENOMEM, "no memory for a set of nodes");
+		return hc_fail_memory("no memory for a set of nodes");
 	r = hc_root_list(root, NODE_FOLDER, add_node_folder, online);
 	count = hc_idset_count(online);
 	if (r == -ENOMEM || count == 0 || count > HC_NODES_MAX) {
@@ -237,7 +237,7 @@ static int alloc_nodes(struct hc_topology *topology) {
 	topology->cpus = calloc(count, sizeof(*topology->cpus));
 	topology->distances = calloc((size_t)count * count, sizeof(*topology->distances));
 	if (!topology->nodes || !topology->cpus || !topology->distances)
-		return hc_fail(ENOMEM, "no memory for %s", hc_counted(count, "node").s);
+		return hc_fail_memory("no memory for %s", hc_counted(count, "node").s);
 
 	unsigned i = 0;
 	for (int id = -1; (id = hc_idset_next(topology->online, id + 1)) >= 0; i++)
@@ -259,7 +259,7 @@ static int find_with_memory(const struct hc_root *root, struct hc_topology *topo
 	if (r == 0) {
 		topology->with_memory = hc_idset_new();
 		if (!topology->with_memory)
-			return hc_fail(ENOMEM, "no memory for a set of nodes");
+			return hc_fail_memory("no memory for a set of nodes");
 		for (unsigned i = 0; i < topology->nr_nodes; i++) {
 			r = topology->nodes[i].mem_total > 0
 			            ? hc_idset_add(topology->with_memory, topology->nodes[i].id)
@@ -342,7 +342,7 @@ static int fill(const struct hc_root *root, struct hc_topology *topology, struct
 int hc_topology_read(const struct hc_root *root, struct hc_warnings *sink, struct hc_topology **ret_topology) {
 	struct hc_topology *topology = calloc(1, sizeof(*topology));
 	if (!topology)
-		return hc_fail(ENOMEM, "no memory for the nodes of the machine");
+		return hc_fail_memory("no memory for the nodes of the machine");
 	int r = fill(root, topology, sink);
 	if (r < 0) {
 		hc_topology_free(topology);

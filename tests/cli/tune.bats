@@ -184,6 +184,19 @@ nowhere() {
 	[ "$(grep "^touched .*, built-in:" stdout)" = "$want" ] || seen
 }
 
+@test "tune: too few rounds are said, with what gives more; what has none has no empty table" {
+	# 20 cases of 12 methods or so: the largest alone is more than a second's work.
+	run_hc tune -o "$BATS_TEST_TMPDIR/mine" --seconds 1 -s 256M
+	expect_status 0
+	expect_stderr "cases had fewer than the 7 rounds in 1 s that it takes"
+	expect_stderr "give --seconds "
+	expect_stderr "smaller --size than 256M"
+	seconds=$(sed -n 's/.*give --seconds \([0-9]*\) .*/\1/p' "$BATS_TEST_TMPDIR/stderr")
+	[ "$seconds" -gt 1 ] && [ "$seconds" -le 3600 ]
+	! grep -A 100 '^method' "$BATS_TEST_TMPDIR/stdout" | grep -qx '[a-z0-9-]*\( *-\)*' || seen
+	! grep -q "nothing was clearly faster" "$BATS_TEST_TMPDIR/mine"
+}
+
 @test "tune --dry-run writes nothing, even with -o" {
 	run_hc tune --dry-run -o "$BATS_TEST_TMPDIR/profile" --seconds 1 -s 1M
 	expect_status 0

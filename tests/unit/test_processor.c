@@ -1,10 +1,13 @@
 /* Processor features, from registers as hypervisors and kernels show them. */
 #include "support/support.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <hugeclear/hugeclear.h>
 
 #include "sys/processor.h"
 
@@ -265,6 +268,22 @@ static void test_mask_only_takes_away(void **state) {
 	assert_int_equal(id.features_masked, 0);
 }
 
+/* A word that is no feature was taken for nothing, and what was measured was the wrong thing. */
+static void test_mask_words(void **state) {
+	(void)state;
+	static const char *const fine[] = {
+	        NULL, "", "all", "avx2,,erms,", "sse2,avx2,avx512f,erms,fsrm,fsrs,movdir64b,clzero,dczva"};
+	for (size_t i = 0; i < sizeof(fine) / sizeof(*fine); i++)
+		assert_int_equal(hc_feature_mask_check(fine[i]), 0);
+	static const char *const wrong[] = {"avx", "avx2,ERMS", "avx2, erms", "allx", "al", "avx2 erms"};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_int_equal(hc_feature_mask_check(wrong[i]), -EINVAL);
+	assert_int_equal(hc_feature_mask_check("erms,avx,clzro"), -EINVAL);
+	assert_non_null(strstr(hc_error_detail(), "'avx' is no feature"));
+	assert_non_null(
+	        strstr(hc_error_detail(), "all, sse2, avx2, avx512f, erms, fsrm, fsrs, movdir64b, clzero, dczva"));
+}
+
 static void test_kept_identity(void **state) {
 	(void)state;
 	const struct hc_processor_id *id = hc_processor_here();
@@ -313,6 +332,7 @@ int main(void) {
 	        cmocka_unit_test(test_leaves_beyond_the_last),
 	        cmocka_unit_test(test_names_and_numbers),
 	        cmocka_unit_test(test_mask_only_takes_away),
+	        cmocka_unit_test(test_mask_words),
 	        cmocka_unit_test(test_kept_identity),
 	        cmocka_unit_test(test_against_cpuinfo),
 	};

@@ -240,8 +240,23 @@ static void test_save_refuses_steps(void **state) {
 		comment[i] = i % 50 == 49 ? '\n' : 'x';
 	comment[HC_PROFILE_BYTES_MAX] = '\0';
 	assert_error(hc_clear_profile_save(path, comment, all_memset, 3), ENOSPC);
-	free(comment);
+	/* Lines were cut at 1000 bytes: one that fits is there whole, one that doesn't is an error. */
+	memset(comment, 'y', HC_PROFILE_BYTES_MAX);
+	assert_error(hc_clear_profile_save(path, comment, all_memset, 3), ENOSPC);
+	comment[HC_PROFILE_BYTES_MAX - 1] = '\0';
+	assert_error(hc_clear_profile_save(path, comment, all_memset, 3), ENOSPC);
 	assert_int_equal(count_files(folder), 0);
+	comment[5000] = '\0';
+	assert_ok(hc_clear_profile_save(path, comment, all_memset, 3));
+	char saved[HC_PROFILE_BYTES_MAX] = "";
+	FILE *f = fopen(path, "re");
+	assert_non_null(f);
+	assert_true(fread(saved, 1, sizeof(saved) - 1, f) > 5000);
+	fclose(f);
+	char *line = strstr(saved, "# yyyy");
+	assert_non_null(line);
+	assert_int_equal(strcspn(line, "\n"), 5002);
+	free(comment);
 	temp_folder_remove(folder);
 }
 

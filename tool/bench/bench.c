@@ -102,7 +102,11 @@ static int run_once(
 	FILE *out = bench_session_out(session);
 	if (asked->settings.format == BENCH_DEFAULT)
 		fprintf(out, "== %s ==\n", part->title);
-	int code = bench_session_run(session, part->bench, words.argc, words.argv);
+	/* A full disk is found before anything is measured. */
+	int code = cli_finish("bench suite", HC_EXIT_OK);
+	if (code)
+		return code;
+	code = bench_session_run(session, part->bench, words.argc, words.argv);
 	if (asked->settings.format == BENCH_DEFAULT)
 		fputc('\n', out);
 	return code;

@@ -272,7 +272,7 @@ static json_t *got_of(const struct clear_bench *bench) {
 static int add_work(struct clear_bench *bench, struct bench_run *run, const struct clear_work *work) {
 	struct clear_work *works = reallocarray(bench->works, run->nr_cases + 1, sizeof(*works));
 	if (!works)
-		return hc_fail(ENOMEM, "no memory for %s", hc_counted(run->nr_cases + 1, "case").s);
+		return hc_fail_memory("no memory for %s", hc_counted(run->nr_cases + 1, "case").s);
 	bench->works = works;
 	works[run->nr_cases] = *work;
 	return bench_add_case(run, params_of(bench, work), got_of(bench));

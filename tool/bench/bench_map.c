@@ -184,12 +184,12 @@ static json_t *params_of(const struct map_bench *bench, const struct map_work *w
 static int add_work(struct map_bench *bench, struct bench_run *run, struct map_work work) {
 	struct map_work *works = reallocarray(bench->works, bench->nr_works + 1, sizeof(*works));
 	if (!works)
-		return hc_fail(ENOMEM, "no memory for %s", hc_counted(bench->nr_works + 1, "case").s);
+		return hc_fail_memory("no memory for %s", hc_counted(bench->nr_works + 1, "case").s);
 	bench->works = works;
 	if (bench->victim) {
 		work.victims = calloc(1, sizeof(*work.victims));
 		if (!work.victims)
-			return hc_fail(ENOMEM, "no memory for the times of victims");
+			return hc_fail_memory("no memory for the times of victims");
 	}
 	works[bench->nr_works++] = work;
 	return bench_add_case(run, params_of(bench, &work), NULL);

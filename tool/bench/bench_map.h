@@ -98,7 +98,7 @@ struct map_outcome {
 	uint64_t bytes;             /* that came */
 	uint64_t huge_bytes;        /* of them in pages of the size asked for; HC_UNKNOWN */
 	unsigned threads;           /* that took part */
-	char threads_why[256], cycles_why[160];
+	char threads_why[384], cycles_why[160];
 	enum hc_populate_by populated_by;
 	/* SIGBUS: what was touched, and in which mapping. */
 	bool bus_error, memory_error;

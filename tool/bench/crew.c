@@ -25,6 +25,7 @@ struct member {
 struct crew {
 	struct member *members;
 	unsigned nr_members;
+	int start_error;      /* of the one that couldn't be started, as there are fewer than asked for */
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t work, done;
 	unsigned long long round; /* counts crew_run() */
@@ -55,7 +56,7 @@ static int parse_cpus(const struct hc_machine *machine, const char *text, int *r
 	size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
 	cpu_set_t *set = calloc(1, size);
 	if (!set)
-		return hc_fail(ENOMEM, "no memory for a list of CPUs");
+		return hc_fail_memory("no memory for a list of CPUs");
 
 	int n = 0, r = hc_idlist_parse(text, add_range, set);
 	if (r == -ERANGE) /* no such CPU, then; the detail is right */
@@ -77,7 +78,7 @@ static int parse_cpus(const struct hc_machine *machine, const char *text, int *r
 
 int crew_check_cpus(const struct hc_machine *machine, const char *cpus) {
 	int *list = malloc(CPUS_MAX * sizeof(*list));
-	int n = list ? parse_cpus(machine, cpus, list) : hc_fail(ENOMEM, "no memory for a list of CPUs");
+	int n = list ? parse_cpus(machine, cpus, list) : hc_fail_memory("no memory for a list of CPUs");
 	free(list);
 	return n < 0 ? n : 0;
 }
@@ -133,6 +134,10 @@ static int start(struct member *member) {
 	return err;
 }
 
+int crew_start_error(const struct crew *crew) {
+	return crew->start_error;
+}
+
 unsigned crew_threads(const struct crew *crew) {
 	return crew->nr_members;
 }
@@ -157,7 +162,7 @@ struct crew *crew_close(struct crew *crew) {
 int crew_open(const struct hc_machine *machine, unsigned threads, const char *cpus, struct crew **ret_crew) {
 	int *list = cpus ? malloc(CPUS_MAX * sizeof(*list)) : NULL;
 	struct crew *crew = calloc(1, sizeof(*crew));
-	int nr_cpus = 0, r = crew && (list || !cpus) ? 0 : hc_fail(ENOMEM, "no memory for threads");
+	int nr_cpus = 0, r = crew && (list || !cpus) ? 0 : hc_fail_memory("no memory for threads");
 	if (crew) {
 		pthread_mutex_init(&crew->lock, NULL);
 		pthread_cond_init(&crew->work, NULL);
@@ -168,7 +173,7 @@ int crew_open(const struct hc_machine *machine, unsigned threads, const char *cp
 	if (r < 0)
 		goto out;
 	crew->members = calloc(threads, sizeof(*crew->members));
-	r = crew->members ? 0 : hc_fail(ENOMEM, "no memory for %s", hc_counted(threads, "thread").s);
+	r = crew->members ? 0 : hc_fail_memory("no memory for %s", hc_counted(threads, "thread").s);
 
 	/* ^C is for the thread that asks for it. */
 	sigset_t before;
@@ -178,8 +183,8 @@ int crew_open(const struct hc_machine *machine, unsigned threads, const char *cp
 		        .crew = crew, .number = i, .cpu = nr_cpus > 0 ? list[i % (unsigned)nr_cpus] : -1};
 		int err = start(&crew->members[i]);
 		if (err && i == 0)
-			r = hc_fail_errno(err,
-			        "not one thread could be started: raise the limit of processes (ulimit -u, pids.max)");
+			r = hc_fail_start(err, "not one thread could be started");
+		crew->start_error = err;
 		if (err)
 			break;
 		crew->nr_members++;

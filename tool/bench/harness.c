@@ -53,7 +53,7 @@ static int add_results(const struct bench_session *session, const struct bench_r
 	json_t *notes = json_object_get(session->document, "notes");
 	for (size_t i = 0; i < run->nr_notes && r == 0; i++)
 		if (json_array_append_new(notes, json_sprintf("%s: %s", run->bench->name, run->notes[i])) < 0)
-			r = hc_fail(ENOMEM, "no memory for the results");
+			r = hc_fail_memory("no memory for the results");
 	if (run->interrupted)
 		json_object_set_new(session->document, "interrupted", json_true());
 	return r;
@@ -132,12 +132,11 @@ static int report(struct bench_session *session, struct bench_run *run, void *st
 	} else if (session->format == BENCH_SIMPLE) {
 		print_simple(run, session->out);
 	}
-	fflush(session->out);
 	int r = add_results(session, run);
 	if (r < 0)
 		return cli_fail(run->verb, r);
 	session->measured = true;
-	return 0;
+	return cli_finish(run->verb, HC_EXIT_OK);
 }
 
 static bool has_samples(const struct bench_run *run) {
@@ -296,13 +295,17 @@ static json_t *new_document(void) {
 	        json_object_set_new(document, "notes", json_array()) == 0)
 		return document;
 	json_decref(document);
-	hc_fail(ENOMEM, "no memory for the results");
+	hc_fail_memory("no memory for the results");
 	return NULL;
 }
 
 int bench_session_open(const char *verb, const struct bench_settings *settings, struct bench_session **ret_session) {
+	/* Better now than after all the measuring. Tables or results, something goes there. */
+	int code = cli_check_output(verb);
+	if (code)
+		return code;
 	struct bench_session *session = calloc(1, sizeof(*session));
-	int r = session ? 0 : hc_fail(ENOMEM, "no memory");
+	int r = session ? 0 : hc_fail_memory("no memory");
 	if (r == 0) {
 		snprintf(session->verb, sizeof(session->verb), "%s", verb);
 		session->format = settings->format;
@@ -318,7 +321,7 @@ int bench_session_open(const char *verb, const struct bench_settings *settings, 
 			r = -ENOMEM;
 	}
 	if (r < 0) {
-		int code = cli_fail(verb, r);
+		code = cli_fail(verb, r);
 		if (session)
 			free_session(session);
 		return code;
@@ -339,7 +342,7 @@ int bench_session_run(struct bench_session *session, const struct bench *bench, 
 	snprintf(verb, sizeof(verb), "bench %s", bench->name);
 	void *state = bench->create();
 	if (!state)
-		return cli_fail(verb, hc_fail(ENOMEM, "no memory"));
+		return cli_fail(verb, hc_fail_memory("no memory"));
 	int code = parse(bench, verb, argc, argv, state, &settings, &help);
 	if (code == 0)
 		code = run_with(session, bench, verb, state, &settings);
@@ -349,7 +352,6 @@ int bench_session_run(struct bench_session *session, const struct bench *bench, 
 
 static int print_json(const json_t *document) {
 	struct results_file *out;
-	fflush(stdout);
 	int r = results_file_open("-", &out);
 	if (r < 0)
 		return r;
@@ -382,7 +384,7 @@ int bench_main(const struct bench *bench, int argc, char **argv) {
 	snprintf(verb, sizeof(verb), "bench %s", bench->name);
 	void *state = bench->create();
 	if (!state)
-		return cli_fail(verb, hc_fail(ENOMEM, "no memory"));
+		return cli_fail(verb, hc_fail_memory("no memory"));
 
 	int code = parse(bench, verb, argc, argv, state, &settings, &help);
 	if (code == 0 && help) {

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/counted.h"
 #include "base/error.h"
+#include "base/hints.h"
 #include "base/size.h"
 #include "bench/bench_map.h"
 #include "bench/crew.h"
@@ -288,7 +289,8 @@ static int prepare(struct job *job) {
 			return r;
 		if (crew_threads(job->crew) < work->threads)
 			snprintf(job->out->threads_why, sizeof(job->out->threads_why),
-			        "no more than %s could be started", hc_counted(crew_threads(job->crew), "thread").s);
+			        "no more than %s could be started%s", hc_counted(crew_threads(job->crew), "thread").s,
+			        hc_hint_start(crew_start_error(job->crew)).s);
 	}
 	return 0;
 }

@@ -178,10 +178,9 @@ static void note_got(struct map_bench *bench, const struct map_work *work, size_
 		if (!bench->told_threads)
 			bench_note(bench->run, "%s wanted, %u took part: %s", hc_counted(work->threads, "thread").s,
 			        out->threads,
-			        *out->threads_why ? out->threads_why
-			        : work->function == FUNCTION_POPULATE
-			                ? "the others had brought everything in"
-			                : "there are no more pages");
+			        *out->threads_why                     ? out->threads_why
+			        : work->function == FUNCTION_POPULATE ? "the others had brought everything in"
+			                                              : "there are no more pages");
 		bench->told_threads = true;
 	}
 	if (bench->cycles && *out->cycles_why && !bench->told_cycles) {
@@ -258,7 +257,7 @@ int map_sample(void *state, size_t i, uint64_t repeats, struct bench_sample *ret
 	bench->outcome->r = 1;
 	pid_t pid = start_child(bench, work, repeats);
 	if (pid < 0)
-		return hc_fail_errno(errno, "a child for the measurement couldn't be started");
+		return hc_fail_start(errno, "a child for the measurement couldn't be started");
 	int r = wait_for(pid, &status);
 	if (r == 0)
 		r = explain(bench, work, status, kills);

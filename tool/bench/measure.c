@@ -49,7 +49,7 @@ int bench_add_case(struct bench_run *run, json_t *params, json_t *got) {
 	if (!cases) {
 		json_decref(params);
 		json_decref(got);
-		return hc_fail(ENOMEM, "no memory for %s", hc_counted(run->nr_cases + 1, "case").s);
+		return hc_fail_memory("no memory for %s", hc_counted(run->nr_cases + 1, "case").s);
 	}
 	run->cases = cases;
 	cases[run->nr_cases++] = (struct bench_case){.params = params, .got = got, .repeats = 1};
@@ -200,7 +200,7 @@ static int keep_sample(struct bench_run *run, size_t i, const struct bench_sampl
 		if (!series->samples)
 			series->samples = calloc(run->loops, sizeof(*series->samples));
 		if (!series->samples)
-			return hc_fail(ENOMEM, "no memory for %s", hc_counted(run->loops, "sample").s);
+			return hc_fail_memory("no memory for %s", hc_counted(run->loops, "sample").s);
 		series->samples[series->nr_samples++] = sample->values[m];
 	}
 	return 0;
@@ -210,7 +210,7 @@ int bench_measure(struct bench_run *run, void *state) {
 	uint64_t clock_step = bench_clock_step_ns(), since = hc_clock_ns();
 	run->order = calloc(run->nr_cases, sizeof(*run->order));
 	if (!run->order)
-		return hc_fail(ENOMEM, "no memory for %s", hc_counted(run->nr_cases, "case").s);
+		return hc_fail_memory("no memory for %s", hc_counted(run->nr_cases, "case").s);
 	for (size_t i = 0; i < run->nr_cases; i++)
 		run->order[i] = i;
 

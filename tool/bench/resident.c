@@ -96,7 +96,7 @@ static int get_thp(const struct resident_request *request, struct resident *resi
 int resident_get(const struct resident_request *request, struct resident **ret_resident) {
 	struct resident *resident = calloc(1, sizeof(*resident));
 	if (!resident)
-		return hc_fail(ENOMEM, "no memory for the description of memory");
+		return hc_fail_memory("no memory for the description of memory");
 	int r = request->kind == HC_PAGES_THP ? get_thp(request, resident)
 	                                      : open_map(request, request->kind, &resident->map);
 	if (r < 0) {

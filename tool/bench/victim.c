@@ -100,7 +100,7 @@ static int start(struct victim *victim) {
 	if (set)
 		CPU_FREE(set);
 	victim->started = err == 0;
-	return err == 0 ? 0 : hc_fail_errno(err, "a victim on CPU %d couldn't be started", victim->cpu);
+	return err == 0 ? 0 : hc_fail_start(err, "a victim on CPU %d couldn't be started", victim->cpu);
 }
 
 struct victims *victims_stop(struct victims *victims) {
@@ -117,7 +117,7 @@ struct victims *victims_stop(struct victims *victims) {
 int victims_start(int cpu, int other, struct victim_times *times, struct victims **ret_victims) {
 	struct victims *victims = calloc(1, sizeof(*victims));
 	if (!victims)
-		return hc_fail(ENOMEM, "no memory for victims");
+		return hc_fail_memory("no memory for victims");
 	victims->times = times;
 	const int cpus[] = {[VICTIM_SAME_CPU] = cpu, [VICTIM_OTHER_CPU] = other};
 	sigset_t before;

@@ -77,7 +77,7 @@ int results_add(json_t *document, const struct results_run *run) {
 	ok = ok && json_array_append(json_object_get(document, "runs"), object) == 0;
 	json_decref(object);
 	json_decref(far);
-	return ok ? 0 : hc_fail(ENOMEM, "no memory for the results");
+	return ok ? 0 : hc_fail_memory("no memory for the results");
 }
 
 /* ---- The file ------------------------------------------------------------ */
@@ -120,12 +120,12 @@ static int choose_way(struct results_file *file) {
 int results_file_open(const char *path, struct results_file **ret_file) {
 	struct results_file *file = calloc(1, sizeof(*file));
 	if (!file)
-		return hc_fail(ENOMEM, "no memory for the results file");
+		return hc_fail_memory("no memory for the results file");
 	file->fd = -1;
 	file->path = strdup(path);
 	int r = 0;
 	if (!file->path) {
-		r = hc_fail(ENOMEM, "no memory for the results file");
+		r = hc_fail_memory("no memory for the results file");
 	} else if (strcmp(path, "-") == 0) {
 		file->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 		if (file->fd < 0)
@@ -145,7 +145,7 @@ int results_file_commit(struct results_file *file, const json_t *document) {
 	size_t len = text ? strlen(text) : 0;
 	/* The line's end takes the place of the text's. */
 	if (!text)
-		return hc_fail(ENOMEM, "no memory for the text of the results");
+		return hc_fail_memory("no memory for the text of the results");
 	text[len] = '\n';
 
 	int r;

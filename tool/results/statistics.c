@@ -70,7 +70,7 @@ int statistics_of(const double *samples, size_t n, struct statistics *ret_statis
 
 	double *sorted = sorted_copy(samples, n);
 	if (!sorted)
-		return hc_fail(ENOMEM, "no memory for %s", hc_counted(n, "sample").s);
+		return hc_fail_memory("no memory for %s", hc_counted(n, "sample").s);
 	s.min = sorted[0];
 	s.max = sorted[n - 1];
 	s.median = statistics_quantile(sorted, n, 0.5);
