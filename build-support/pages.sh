@@ -13,10 +13,15 @@ recover_pages() {
 attended=
 interrupted=
 
+end_interrupted() { # NUMBER
+	printf '\ndev: interrupted\n' >&2
+	exit $((128 + $1))
+}
+
 # INT, TERM and HUP are passed on to the attended command, which has pages to give back, and end
 # this script after it.
 on_signal() { # NUMBER
-	[ -n "$attended" ] || exit $((128 + $1))
+	[ -n "$attended" ] || end_interrupted "$1"
 	interrupted=$1
 	kill -TERM "$attended" 2>/dev/null || :
 }
@@ -41,7 +46,7 @@ run_attended() { # CMD...
 		fi
 	done
 	attended=
-	[ -z "$interrupted" ] || exit $((128 + interrupted))
+	[ -z "$interrupted" ] || end_interrupted "$interrupted"
 	return "$status"
 }
 
