@@ -110,26 +110,24 @@ static unsigned exact_power(uint64_t bytes) {
 	return power;
 }
 
-struct hc_size_text hc_size_exact(uint64_t bytes) {
+/* The number with between, the letter of its unit and behind after it; plain where that is bytes, which have no letter. */
+static struct hc_size_text in_largest_unit(uint64_t bytes, const char *between, const char *behind, const char *plain) {
 	struct hc_size_text text;
 	unsigned power = exact_power(bytes);
 	unsigned long long n = bytes >> (10 * power);
 	if (power == 0)
-		snprintf(text.s, sizeof(text.s), "%llu B", n);
+		snprintf(text.s, sizeof(text.s), "%llu%s", n, plain);
 	else
-		snprintf(text.s, sizeof(text.s), "%llu %ciB", n, unit_letters[power - 1]);
+		snprintf(text.s, sizeof(text.s), "%llu%s%c%s", n, between, unit_letters[power - 1], behind);
 	return text;
 }
 
+struct hc_size_text hc_size_exact(uint64_t bytes) {
+	return in_largest_unit(bytes, " ", "iB", " B");
+}
+
 struct hc_size_text hc_size_arg(uint64_t bytes) {
-	struct hc_size_text text;
-	unsigned power = exact_power(bytes);
-	unsigned long long n = bytes >> (10 * power);
-	if (power == 0)
-		snprintf(text.s, sizeof(text.s), "%llu", n);
-	else
-		snprintf(text.s, sizeof(text.s), "%llu%c", n, unit_letters[power - 1]);
-	return text;
+	return in_largest_unit(bytes, "", "", "");
 }
 
 struct hc_size_text hc_size_rounded(uint64_t bytes) {

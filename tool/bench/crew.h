@@ -27,6 +27,8 @@ struct crew *crew_close(struct crew *crew);
 
 /* An errno where fewer could be started than were asked for, else 0. */
 int crew_start_error(const struct crew *crew);
+
+/* How many there are. */
 unsigned crew_threads(const struct crew *crew);
 
 /* Runs fn in the first nr threads at once; returns when all have: the first error (its detail is this thread's then). */
