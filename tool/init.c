@@ -23,7 +23,10 @@
 #include <hugeclear/hugeclear.h>
 
 #include "base/clock.h"
+#include "base/counted.h"
+#include "base/error.h"
 #include "base/hints.h"
+#include "base/quote.h"
 #include "cli.h"
 #include "init_words.h"
 
@@ -82,7 +85,8 @@ static void open_console(void) {
 		close(fd);
 }
 
-static int read_plan(struct init_plan **ret_plan) {
+/* NULL with a detail. */
+static struct init_plan *read_plan(void) {
 	static char line[CMDLINE_MAX];
 	int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
 	ssize_t len = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
@@ -90,12 +94,15 @@ static int read_plan(struct init_plan **ret_plan) {
 	if (fd >= 0)
 		close(fd);
 	if (len < 0) {
-		cli_error(VERB, "/proc/cmdline: %s", strerror(err));
-		return HC_EXIT_FAILED;
+		hc_fail_errno(err, "/proc/cmdline");
+		return NULL;
 	}
 	line[len] = '\0';
-	int r = init_plan_read(line, ret_plan);
-	return r < 0 ? cli_fail(VERB, r) : 0;
+	struct init_plan *plan = NULL;
+	if (init_plan_read(line, &plan) < 0 || plan->nr_commands > 0)
+		return plan;
+	hc_fail(ENODATA, "the kernel's command line has no hugeclear.run=\"...\"");
+	return init_plan_free(plan);
 }
 
 /* The level is the machine's, also where this is the first process of a namespace only: it is put back. -1: not known. */
@@ -151,14 +158,17 @@ static bool wait_until(pid_t pid, uint64_t end_ns, int *ret_status) {
 /* A group of its own, so that all of it can be ended. 0 or an errno. */
 static int start(char **argv, pid_t *ret_pid) {
 	posix_spawnattr_t attr;
-	sigset_t none;
+	sigset_t none, all;
 	int err = posix_spawnattr_init(&attr);
 	if (err != 0)
 		return err;
 	sigemptyset(&none);
+	sigfillset(&all);
 	posix_spawnattr_setpgroup(&attr, 0);
 	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+	/* What this command ignores for itself, or who started a container ignored, is none of theirs. */
+	posix_spawnattr_setsigdefault(&attr, &all);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	err = posix_spawn(ret_pid, argv[0], NULL, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);
 	return err;
@@ -249,6 +259,15 @@ static void run_command(const struct init_plan *plan, unsigned i, char *self) {
 	fflush(stdout);
 }
 
+/* Who reads the console mustn't take it for a run that is finished. */
+static void print_nothing_run(const char *why) {
+	char text[1200];
+	snprintf(text, sizeof(text), "%s", why);
+	hc_quote_clean(text);
+	cli_error(VERB, "nothing is run: %s", text);
+	printf("-----HUGECLEAR REFUSED: nothing was run: %s-----\n", text);
+}
+
 /* ---- The verb ------------------------------------------------------------ */
 
 static void print_help(void) {
@@ -259,7 +278,9 @@ static void print_help(void) {
 	       "  hugeclear.run=\"VERB [ARG]...\"   a command; once for each. With a slash: another program\n"
 	       "  hugeclear.timeout=SECONDS       after which a command is ended (600)\n\n"
 	       "Each prints between -----BEGIN HUGECLEAR COMMAND N----- and -----END HUGECLEAR COMMAND N: exit\n"
-	       "code C-----; a bench its results before the end, between markers that say RESULTS.\n\n"
+	       "code C-----; a bench its results before the end, between markers that say RESULTS. The last line\n"
+	       "is -----HUGECLEAR DONE: N commands run-----. Where the command line is wrong nothing is run, and it\n"
+	       "is -----HUGECLEAR REFUSED: nothing was run: WHY-----.\n\n"
 	       "  -h, --help            this text\n");
 }
 
@@ -277,12 +298,14 @@ static int boot(void) {
 	sigprocmask(SIG_BLOCK, &child, NULL);
 
 	static char self[] = "/proc/self/exe";
-	struct init_plan *plan = NULL;
-	int code = read_plan(&plan);
-	if (code == 0 && plan->nr_commands == 0)
-		cli_warn(VERB, "nothing to do: the kernel's command line has no hugeclear.run=\"...\"");
-	for (unsigned i = 0; code == 0 && i < plan->nr_commands; i++)
-		run_command(plan, i, self);
+	struct init_plan *plan = read_plan();
+	if (!plan) {
+		print_nothing_run(hc_error_detail());
+	} else {
+		for (unsigned i = 0; i < plan->nr_commands; i++)
+			run_command(plan, i, self);
+		printf("-----HUGECLEAR DONE: %s run-----\n", hc_counted(plan->nr_commands, "command").s);
+	}
 	init_plan_free(plan);
 	fflush(stdout);
 	if (console_level > 0)

@@ -31,7 +31,8 @@ boot() {
 -----END HUGECLEAR COMMAND 2: exit code 64-----
 -----BEGIN HUGECLEAR COMMAND 3-----
 
------END HUGECLEAR COMMAND 3: exit code 7-----"
+-----END HUGECLEAR COMMAND 3: exit code 7-----
+-----HUGECLEAR DONE: 3 commands run-----"
 	sed -n '/COMMAND 1/,/END.*COMMAND 1/p' <<<"$stdout" | sed '1d;$d' | jq -e '.schema == "hugeclear-status/1"'
 	expect_stderr "there is no verb 'nonesuch'"
 }
@@ -76,11 +77,24 @@ boot() {
 	expect_stderr "/nonesuch: No such file or directory"
 }
 
-@test "init powers off where the command line can't be read, and says what is wrong" {
-	boot hugeclear.run=status hugeclear.timeout=0
-	expect_stderr "hugeclear.timeout=0: seconds are wanted, 1 to 86400"
-	boot quiet
-	expect_stderr "nothing to do: the kernel's command line has no hugeclear.run"
+@test "init powers off where the command line can't be read: its last line says that nothing was run, and why" {
+	while read -r why words; do
+		eval "boot $words"
+		# Nothing else stands there.
+		[ "$stdout" = "-----HUGECLEAR REFUSED: nothing was run: ${why//_/ }-----" ] || seen
+		expect_stderr "nothing is run: ${why//_/ }"
+	done <<-'LINES'
+		hugeclear.timeout=0:_seconds_are_wanted,_1_to_86400 hugeclear.run=status hugeclear.timeout=0
+		hugeclear.run='status:_a_single_quote_is_open hugeclear.run=status "hugeclear.run='status"
+		hugeclear.run=:_a_command_is_missing,_as_in_hugeclear.run="status_--json" hugeclear.run=status hugeclear.run=
+		the_kernel's_command_line_has_no_hugeclear.run="..." quiet
+	LINES
+}
+
+@test "init gives its commands no signal that is ignored or blocked" {
+	boot 'hugeclear.run="/bin/grep ^Sig[IB] /proc/self/status"'
+	# 32 and 33 are the C library's own, which posix_spawn() ignores for whatever it starts.
+	[ "$(grep -cE '^Sig(Blk:.0{16}|Ign:.0{7}[01][08]0{7})$' <<<"$stdout")" = 2 ] || seen
 }
 
 @test "init has its markers on lines of their own" {

@@ -139,6 +139,8 @@ def main():
     report = Report()
     commands = commands_of(machine, lines)
     judge(report, machine, commands)
+    report.line(f"-----HUGECLEAR DONE: {len(commands)} commands run-----" in lines, "the last line says that all were run",
+                "\n".join(lines))
     print(f"1..{report.nr}")
     if report.failed:
         print("\n".join("# " + line for line in lines[-LINES:]))
