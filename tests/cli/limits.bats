@@ -1,6 +1,9 @@
 # Limits of the process that somebody set: the error names the limit, its value and how to raise it.
 load helpers
 
+# Looking for leaks takes a thread and descriptors of its own.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+
 # limited OPTION VALUE ARG...: run_hc under ulimit OPTION VALUE.
 limited() {
 	local option=$1 value=$2
