@@ -1,3 +1,4 @@
+# shellcheck disable=SC2030,SC2031,SC2154 # each test is a subshell; helpers set the variables
 load helpers
 
 @test "without a verb: usage" {

@@ -1,4 +1,5 @@
 # Limits of the process that somebody set: the error names the limit, its value and how to raise it.
+# shellcheck disable=SC2034,SC2154 # helpers share variables
 load helpers
 
 # Looking for leaks takes a thread and descriptors of its own.
