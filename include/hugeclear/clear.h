@@ -202,7 +202,7 @@ struct hc_clear_profile_step {
  *
  * The file is written whole or not at all: under another name in the same
  * folder, synced, and then renamed over path, which may exist (a symbolic
- * link's target is what is replaced, a link to nothing is refused with -ENOENT). Its mode is 0666 less the umask.
+ * link's target is what is replaced, or made where it isn't there). Its mode is 0666 less the umask.
  *
  * Returns 0; -EINVAL for steps that aren't as said, a method that doesn't exist
  * or this processor lacks, or a path that is something else than a regular file;

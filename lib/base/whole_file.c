@@ -13,6 +13,8 @@
 #include "base/error.h"
 
 #define TRIES_MAX 100
+/* As the kernel, path_resolution(7). */
+#define LINKS_MAX 40
 
 int hc_write_all(int fd, const void *bytes, size_t len) {
 	const char *next = bytes;
@@ -36,25 +38,49 @@ static int fail_with(int err) {
 /* ---- What is replaced --------------------------------------------------------- */
 
 struct place {
-	char target[PATH_MAX]; /* links followed, where there is a file already */
+	char target[PATH_MAX]; /* links followed, also one to what isn't there yet */
 	int folder_len;        /* bytes of target up to the last slash, with it; 0: the working folder */
 	bool exists;
 	struct stat st; /* where it exists */
 };
 
-static int find_new(const char *path, struct place *place) {
-	struct stat st;
-	if (lstat(path, &st) == 0)
-		return hc_fail(ENOENT, "it is a symbolic link to nothing");
+static int take_new_name(const char *path, char target[PATH_MAX]) {
 	size_t len = strlen(path);
 	if (len == 0)
 		return hc_fail(ENOENT, "a file's name is needed");
 	if (path[len - 1] == '/')
 		return hc_fail(ENOENT, "there is no such folder, and a file's name is needed");
-	if (len >= sizeof(place->target))
+	if (len >= PATH_MAX)
 		return fail_with(ENAMETOOLONG);
-	memcpy(place->target, path, len + 1);
+	memcpy(target, path, len + 1);
 	return 0;
+}
+
+/* Puts what the link at target names in its place. 0 where it is no link, 1, or a negative errno with a detail. */
+static int follow_link(char target[PATH_MAX]) {
+	char name[PATH_MAX], whole[PATH_MAX];
+	ssize_t len = readlink(target, name, sizeof(name) - 1);
+	if (len < 0)
+		return errno == ENOENT || errno == EINVAL ? 0 : fail_with(errno);
+	name[len] = '\0';
+	const char *slash = strrchr(target, '/');
+	int folder_len = slash && name[0] != '/' ? (int)(slash - target) + 1 : 0;
+	int n = snprintf(whole, sizeof(whole), "%.*s%s", folder_len, target, name);
+	if (n < 0 || n >= PATH_MAX)
+		return fail_with(ENAMETOOLONG);
+	int r = take_new_name(whole, target);
+	return r < 0 ? r : 1;
+}
+
+/* As open(2) with O_CREAT: a link to what isn't there says where it shall be. */
+static int find_new(const char *path, struct place *place) {
+	int r = take_new_name(path, place->target);
+	if (r < 0)
+		return r;
+	for (unsigned links = 0; (r = follow_link(place->target)) > 0; links++)
+		if (links == LINKS_MAX)
+			return fail_with(ELOOP);
+	return r;
 }
 
 static int check_old(const struct place *place) {
@@ -68,14 +94,17 @@ static int check_old(const struct place *place) {
 static int find_place(const char *path, struct place *place) {
 	*place = (struct place){.exists = true};
 	int r;
-	if (realpath(path, place->target) && stat(place->target, &place->st) == 0) {
-		r = check_old(place);
+	/* The kernel goes first: it doesn't follow others' links in folders that all may write (protected_symlinks, proc(5)). */
+	if (stat(path, &place->st) == 0) {
+		r = realpath(path, place->target) ? check_old(place) : fail_with(errno);
 	} else if (errno == ENOENT) {
 		place->exists = false;
 		r = find_new(path, place);
 	} else {
 		r = fail_with(errno);
 	}
+	if (r < 0)
+		return r;
 	const char *slash = strrchr(place->target, '/');
 	place->folder_len = slash ? (int)(slash - place->target) + 1 : 0;
 	return r;

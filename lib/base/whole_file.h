@@ -15,12 +15,13 @@ int hc_whole_file_check(const char *path);
 
 /*
  * Writes under another name in the same folder, syncs, and renames over path, which may be there: a
- * symbolic link's target is what is replaced, and its mode, and where possible its owner, stay. A
- * new file's mode is 0666 less the umask.
+ * symbolic link's target is what is replaced, and its mode, and where possible its owner, stay; where the
+ * target isn't there it is made, as open(2) would. A new file's mode is 0666 less the umask.
  *
  * On an error path is as it was, and nothing is left beside it. -EISDIR for a folder, -EINVAL for
- * anything else that is no regular file; -ENOENT also for a symbolic link to nothing and a name
- * that ends with a slash; -EACCES for a file that mustn't be written; the errors of open, write, fsync
+ * anything else that is no regular file; -ENOENT also for a name
+ * that ends with a slash; -EACCES for a file that mustn't be written, and a link that the kernel doesn't
+ * follow (protected_symlinks, proc(5)); the errors of open, write, fsync
  * and rename. The detail doesn't name path: the caller puts it in front.
  */
 int hc_whole_file_write(const char *path, const void *bytes, size_t len);

@@ -150,6 +150,19 @@ QUICK=(-s 4M -l 2 -p base)
 	[ "$(field '[.runs[] | select(.case.function == "populate" and .metric == "throughput") | .got.populated_by] | join(",")')" = madvise,futex,madvise,futex ]
 }
 
+@test "a chunk that is no whole number of pages is rounded up to one, once, and that is said" {
+	# In pages of 4096 bytes: 1 is one page, 4097 are two, and 8 GiB are all of the 4 MiB.
+	[ "$(getconf PAGESIZE)" = 4096 ] || skip "the sizes are of pages of 4096 bytes"
+	run_hc bench map "${QUICK[@]}" -f populate --chunk 1,4096,4097,8G,0
+	expect_status 0
+	expect_stdout "note: a chunk of 1 B is one of 4 KiB in pages of 4 KiB: pages come whole"
+	expect_stdout "note: a chunk of 4097 B is one of 8 KiB in pages of 4 KiB: pages come whole"
+	expect_stdout "note: a chunk of 8 GiB is one of 4 MiB in pages of 4 KiB: there is no more"
+	refuse_stdout "a chunk of 4 KiB"
+	run_hc bench map "${QUICK[@]}" -f populate --chunk 1,4096,4097,8G,0 --format json
+	[ "$(field '[.runs[] | select(.metric == "throughput") | .case.chunk] | map(tostring) | join(",")')" = 4096,8192,4194304,null ]
+}
+
 @test "populating counts the threads that had work" {
 	# 1 MiB is one call to the kernel: one thread works, however many wait beside it.
 	run_hc bench map -s 1M -l 1 -p base -t 4 -f populate --format json

@@ -2,6 +2,7 @@
 #include "support/support.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -117,17 +118,93 @@ static void test_links(void **state) {
 	assert_true(holds(in_folder("sub/file"), "new"));
 
 	assert_int_equal(unlink(in_folder("sub/file")), 0);
-	assert_error(hc_whole_file_check(link), ENOENT);
-	assert_error(write_text(link, "new"), ENOENT);
-	assert_detail_has("symbolic link to nothing");
-	assert_int_equal(lstat(link, &st), 0);
-	assert_int_equal(count_files(folder), 2);
-	assert_int_equal(count_files(in_folder("sub")), 0);
-
 	/* A link to itself. */
 	assert_int_equal(unlink(link), 0);
 	assert_int_equal(symlink("link", link), 0);
 	assert_error(write_text(link, "new"), ELOOP);
+}
+
+/* open(2) with O_CREAT makes the file that a link names: where this does, it does. */
+static void test_links_to_what_is_not_there_yet(void **state) {
+	(void)state;
+	char link[4500], whole[5000];
+	assert_int_equal(mkdir(in_folder("sub"), 0755), 0);
+	snprintf(whole, sizeof(whole), "%s/sub/absolute", folder);
+	const struct {
+		const char *to;
+		const char *file; /* NULL: err */
+		int err;
+	} rows[] = {{"sub/file", "sub/file", 0}, {"sub/../file", "file", 0}, {whole, "sub/absolute", 0},
+	        {"sub/second", "other/deep", 0}, {"none/file", NULL, ENOENT}, {"none/", NULL, ENOENT},
+	        {"circle", NULL, ELOOP}};
+	assert_int_equal(mkdir(in_folder("other"), 0755), 0);
+	assert_int_equal(symlink("../other/deep", in_folder("sub/second")), 0);
+	assert_int_equal(symlink("link", in_folder("circle")), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		snprintf(link, sizeof(link), "%s/link", folder);
+		assert_int_equal(symlink(rows[i].to, link), 0);
+		int fd = open(link, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), err = errno;
+		/* open(2) says EISDIR for a name with a slash behind it. */
+		assert_true(rows[i].file ? fd >= 0 : fd < 0 && (err == rows[i].err || err == EISDIR));
+		if (fd >= 0)
+			close(fd);
+		if (rows[i].file)
+			assert_int_equal(unlink(in_folder(rows[i].file)), 0);
+
+		assert_return(hc_whole_file_check(link), -rows[i].err, rows[i].to);
+		assert_return(write_text(link, "new"), -rows[i].err, rows[i].to);
+		if (rows[i].file)
+			assert_true(holds(in_folder(rows[i].file), "new"));
+		struct stat st;
+		assert_int_equal(lstat(link, &st), 0);
+		assert_true(S_ISLNK(st.st_mode));
+		assert_int_equal(unlink(link), 0);
+	}
+}
+
+static bool protect_links(const char *word, char before[8]) {
+	int fd = open("/proc/sys/fs/protected_symlinks", O_RDWR | O_CLOEXEC);
+	bool ok = fd >= 0 && (!before || pread(fd, before, 1, 0) == 1) && pwrite(fd, word, 1, 0) == 1;
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static int write_through_links(void) {
+	CHECK(hc_whole_file_check(in_folder("shared/link")) == -EACCES);
+	CHECK(write_text(in_folder("shared/link"), "new") == -EACCES);
+	CHECK(write_text(in_folder("shared/dangling"), "new") == -EACCES);
+	return 0;
+}
+
+/* In /tmp anybody may put a link where root is about to write. */
+static int through_somebody_elses_link(void *unused) {
+	(void)unused;
+	char before[8] = "";
+	if (geteuid() != 0 || !protect_links("1", before))
+		return 77;
+	tree_write(folder, "mine/file", "old");
+	bool made = mkdir(in_folder("shared"), 0700) == 0 && chmod(in_folder("shared"), 01777) == 0 &&
+	            symlink("../mine/file", in_folder("shared/link")) == 0 &&
+	            symlink("../mine/new", in_folder("shared/dangling")) == 0 &&
+	            lchown(in_folder("shared/link"), 65534, 65534) == 0 &&
+	            lchown(in_folder("shared/dangling"), 65534, 65534) == 0;
+	int r = write_through_links();
+	CHECK(protect_links(before, NULL));
+	CHECK(made && r == 0);
+	CHECK(holds(in_folder("mine/file"), "old"));
+	CHECK(count_files(in_folder("mine")) == 1);
+	return 0;
+}
+
+static void test_somebody_elses_links_are_not_followed(void **state) {
+	(void)state;
+	int r = in_child(through_somebody_elses_link, NULL);
+	if (r == 77) {
+		print_message("needs root, and a /proc/sys/fs/protected_symlinks that may be written\n");
+		skip();
+	}
+	assert_int_equal(r, 0);
 }
 
 static void test_what_is_no_regular_file(void **state) {
@@ -309,6 +386,8 @@ int main(void) {
 	                test_in_the_working_folder_and_with_the_longest_name, make_folder, remove_folder),
 	        cmocka_unit_test_setup_teardown(test_an_owner_stays, make_folder, remove_folder),
 	        cmocka_unit_test_setup_teardown(test_links, make_folder, remove_folder),
+	        cmocka_unit_test_setup_teardown(test_links_to_what_is_not_there_yet, make_folder, remove_folder),
+	        cmocka_unit_test_setup_teardown(test_somebody_elses_links_are_not_followed, make_folder, remove_folder),
 	        cmocka_unit_test_setup_teardown(test_what_is_no_regular_file, make_folder, remove_folder),
 	        cmocka_unit_test_setup_teardown(test_a_full_disk, make_folder, remove_folder),
 	        cmocka_unit_test_setup_teardown(test_no_more_files, make_folder, remove_folder),

@@ -195,6 +195,35 @@ static int add_work(struct map_bench *bench, struct bench_run *run, struct map_w
 	return bench_add_case(run, params_of(bench, &work), NULL);
 }
 
+/* Pages come whole: less than one of a chunk would be measured as what it isn't. */
+static uint64_t whole_chunk(uint64_t chunk, const struct map_page *page) {
+	uint64_t whole;
+	if (chunk > page->bytes || !hc_mul_ok(hc_div_up(chunk, page->page_size), page->page_size, &whole))
+		return page->bytes;
+	return whole;
+}
+
+static bool has_chunk_before(const struct map_bench *bench, size_t c, const struct map_page *page) {
+	uint64_t chunk = whole_chunk(bench->chunks[c], page);
+	for (size_t i = 0; i < c; i++)
+		if (whole_chunk(bench->chunks[i], page) == chunk)
+			return true;
+	return false;
+}
+
+static void note_chunks(const struct map_bench *bench, struct bench_run *run) {
+	for (size_t p = 0; bench->functions[FUNCTION_POPULATE] && p < bench->nr_pages; p++)
+		for (size_t c = 0; c < bench->nr_chunks; c++) {
+			uint64_t chunk = whole_chunk(bench->chunks[c], &bench->pages[p]);
+			if (chunk != bench->chunks[c])
+				bench_note(run, "a chunk of %s is one of %s in pages of %s%s: %s",
+				        hc_size_exact(bench->chunks[c]).s, hc_size_exact(chunk).s,
+				        hc_size_exact(bench->pages[p].page_size).s,
+				        bench->pages[p].kind == HC_PAGES_THP ? " (THP)" : "",
+				        chunk > bench->chunks[c] ? "pages come whole" : "there is no more");
+		}
+}
+
 /* Chunks and ways are of populating only. */
 static int add_function_works(struct map_bench *bench, struct bench_run *run, struct map_work work) {
 	int r = 0;
@@ -203,12 +232,14 @@ static int add_function_works(struct map_bench *bench, struct bench_run *run, st
 		for (size_t c = 0; c < (populate ? bench->nr_chunks : 1); c++)
 			for (size_t b = 0; r == 0 && b < (populate ? bench->nr_bys : 1); b++) {
 				work.threads = (unsigned)bench->threads[t];
-				work.chunk = populate ? bench->chunks[c] : 0;
+				work.chunk = populate ? whole_chunk(bench->chunks[c], &work.page) : 0;
 				work.by = populate ? bench->bys[b] : HC_POPULATE_CHOSEN;
 				/* That has no steps. */
 				if (work.by == HC_POPULATE_BY_MAP)
 					work.chunk = 0;
-				if (work.by != HC_POPULATE_BY_MAP || c == 0)
+				bool again = work.by == HC_POPULATE_BY_MAP ? c > 0
+				                                           : has_chunk_before(bench, c, &work.page);
+				if (!again)
 					r = add_work(bench, run, work);
 			}
 	return r;
@@ -300,6 +331,7 @@ static int set_up(void *state, struct bench_run *run) {
 		code = map_pages_try(bench);
 	if (code)
 		return code;
+	note_chunks(bench, run);
 	int r = share_outcome(bench);
 	if (r == 0)
 		r = add_works(bench, run);
