@@ -10,8 +10,10 @@
 enum hc_exit {
 	HC_EXIT_OK = 0,
 	HC_EXIT_FAILED = 1,
+	HC_EXIT_SLOWER = 2,      /* compared, and slower */
 	HC_EXIT_LESS = 3,        /* got less than was asked for */
 	HC_EXIT_UNAVAILABLE = 4, /* not available on this machine */
+	HC_EXIT_NOT_COMPARABLE = 5,
 	HC_EXIT_USAGE = 64,
 	HC_EXIT_INTERRUPTED = 130,
 };
@@ -23,6 +25,7 @@ int hc_verb_status(int argc, char **argv);
 int hc_verb_reserve(int argc, char **argv);
 int hc_verb_tune(int argc, char **argv);
 int hc_verb_bench(int argc, char **argv);
+int hc_verb_compare(int argc, char **argv);
 int hc_verb_init(int argc, char **argv);
 
 /* ---- Messages ------------------------------------------------------------ */

@@ -22,6 +22,8 @@ static const struct verb {
 	const char *summary;
 } verbs[] = {
         {"bench", hc_verb_bench, true, "measures how fast memory is cleared, in ways that can be compared"},
+        {"compare", hc_verb_compare, false,
+                "compares saved results, base against patched, with an interval and a verdict"},
         {"init", hc_verb_init, false, "the first process of a virtual machine: runs benches there, and powers off"},
         {"reserve", hc_verb_reserve, false, "sets how many huge pages the kernel keeps, also while a command runs"},
         {"status", hc_verb_status, true, "shows what this machine has: processor, nodes, huge pages, limits"},
@@ -53,8 +55,8 @@ static void print_help(void) {
 	       "\n"
 	       "Sizes are digits with K, M, G, T or P behind them, powers of 1024: 2M, 1GiB, 2048kB.\n"
 	       "\n"
-	       "exit codes: 0 ok, 1 failed, 3 got less than asked for, 4 not available on this machine,\n"
-	       "64 usage, 130 interrupted\n");
+	       "exit codes: 0 ok, 1 failed, 2 compared and slower, 3 got less than asked for,\n"
+	       "4 not available on this machine, 5 not comparable, 64 usage, 130 interrupted\n");
 }
 
 static int run_verb(int argc, char **argv) {

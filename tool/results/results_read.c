@@ -33,7 +33,7 @@ static int read_all(int fd, char **ret_text, size_t *ret_len) {
 			size_t more = room < READ_STEP ? READ_STEP : room * 2;
 			char *grown = realloc(text, more);
 			if (!grown) {
-				r = hc_fail(ENOMEM, "no memory for a file of more than %zu bytes", len);
+				r = hc_fail_memory("no memory for a file of more than %zu bytes", len);
 				break;
 			}
 			text = grown;
@@ -122,14 +122,14 @@ static int take_case(json_t *run, struct results_measured *out) {
 			        hc_quote(name).s);
 		json_t *canonical = canonical_value(value);
 		if (json_object_set_new(out->params, name, canonical) < 0)
-			return hc_fail(ENOMEM, "no memory for a case");
+			return hc_fail_memory("no memory for a case");
 	}
 
 	json_t *key = json_pack("[s, s, O]", out->bench, out->metric, out->params);
 	char *text = key ? json_dumps(key, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17)) : NULL;
 	json_decref(key);
 	if (!text)
-		return hc_fail(ENOMEM, "no memory for a case");
+		return hc_fail_memory("no memory for a case");
 	out->key = text;
 	if (strlen(text) > KEY_MAX)
 		return hc_fail(EBADMSG, "'case' is longer than %d bytes", KEY_MAX);
@@ -142,7 +142,7 @@ static int take_samples(const json_t *array, struct results_measured *out) {
 		return hc_fail(EBADMSG, "'samples' is empty");
 	out->samples = malloc(n * sizeof(*out->samples));
 	if (!out->samples)
-		return hc_fail(ENOMEM, "no memory for %zu samples", n);
+		return hc_fail_memory("no memory for %zu samples", n);
 	for (size_t i = 0; i < n; i++) {
 		const json_t *sample = json_array_get(array, i);
 		if (!json_is_number(sample))
@@ -273,7 +273,7 @@ static int check_for_doubles(const struct results_document *document) {
 	size_t n = document->nr_runs;
 	struct keyed *sorted = calloc(n + 1, sizeof(*sorted));
 	if (!sorted)
-		return hc_fail(ENOMEM, "no memory for %zu runs", n);
+		return hc_fail_memory("no memory for %zu runs", n);
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = (struct keyed){document->runs[i].key, i};
 	qsort(sorted, n, sizeof(*sorted), compare_keys);
@@ -311,7 +311,7 @@ static int take_document(json_t *root, struct results_document *document) {
 	size_t n = json_array_size(runs);
 	document->runs = calloc(n + 1, sizeof(*document->runs));
 	if (!document->host || !document->notes || !document->runs)
-		return hc_fail(ENOMEM, "no memory for %zu runs", n);
+		return hc_fail_memory("no memory for %zu runs", n);
 	if (n == 0)
 		return hc_fail(EBADMSG, "'runs' is empty");
 	for (; document->nr_runs < n; document->nr_runs++) {
@@ -341,11 +341,11 @@ int results_read_text(const char *text, size_t len, const char *name, struct res
 		return hc_fail(EBADMSG, "%s: line %d, column %d: %s", name, error.line, error.column, error.text);
 	}
 	struct results_document *document = calloc(1, sizeof(*document));
-	int r = document ? 0 : hc_fail(ENOMEM, "no memory");
+	int r = document ? 0 : hc_fail_memory("no memory");
 	if (r == 0) {
 		document->words = root;
 		document->name = strdup(name);
-		r = document->name ? take_document(root, document) : hc_fail(ENOMEM, "no memory");
+		r = document->name ? take_document(root, document) : hc_fail_memory("no memory");
 	} else {
 		json_decref(root);
 	}

@@ -196,8 +196,38 @@ static void test_BN_expected_table(void **state) {
 	assert_int_equal(checked, 8);
 }
 
+static int by_value(const void *a, const void *b) {
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* The median isn't found by sorting; in orders of all kinds, with many equal values, it is the same. */
+static void test_medians_are_those_of_the_sorted(void **state) {
+	(void)state;
+	uint64_t random = 1;
+	for (unsigned round = 0; round < 20000; round++) {
+		double values[40], sorted[40];
+		size_t n = 1 + round % LEN(values);
+		unsigned kinds = 1 + round / 7 % 12;
+		for (size_t i = 0; i < n; i++) {
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			values[i] = sorted[i] = (double)((random >> 33) % kinds);
+		}
+		qsort(sorted, n, sizeof(*sorted), by_value);
+		expect_near(of(values, n).median, statistics_quantile(sorted, n, 0.5), 0);
+	}
+	double ordered[1000];
+	for (size_t i = 0; i < LEN(ordered); i++)
+		ordered[i] = (double)i;
+	expect_near(of(ordered, LEN(ordered)).median, 499.5, 0);
+	for (size_t i = 0; i < LEN(ordered); i++)
+		ordered[i] = -(double)i;
+	expect_near(of(ordered, LEN(ordered)).median, -499.5, 0);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_medians_are_those_of_the_sorted),
 	        cmocka_unit_test(test_BN_10_deviation_divides_by_n_minus_1),
 	        cmocka_unit_test(test_BN_10_large_equal_parts_do_not_cancel_digits),
 	        cmocka_unit_test(test_BN_01_one_sample_has_no_deviation),
