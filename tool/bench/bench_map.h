@@ -14,6 +14,8 @@
 
 #define MAP_LIST_MAX 8
 #define MAP_THREADS_MAX 256
+/* Of fewer values there is no 99th percentile: it would be the longest. */
+#define MAP_P99_LEAST 100
 
 enum map_function { FUNCTION_IDLE, FUNCTION_DEMAND, FUNCTION_POPULATE, NR_FUNCTIONS };
 
@@ -54,6 +56,7 @@ struct map_work {
 	struct victim_times *victims; /* NULL without */
 	struct map_thread_time threads_seen[MAP_THREADS_MAX];
 	uint64_t checks_ns, nr_samples;
+	uint64_t watched_ns; /* that victims were at work */
 };
 
 struct map_bench {
@@ -78,6 +81,8 @@ struct map_bench {
 	struct bench_run *run;
 	struct map_outcome *outcome; /* shared with the children */
 	size_t outcome_size;
+	/* How long victims are watched on the idle machine, and were in the longest sample of any other case. */
+	uint64_t idle_ns, watched_ns;
 	bool told_huge, told_threads, told_cycles;
 };
 
@@ -104,6 +109,7 @@ struct map_outcome {
 	bool bus_error, memory_error;
 	uintptr_t bus_address, address;
 	uint64_t length;
+	uint64_t watched_ns; /* that victims were at work */
 	struct victim_times victims;
 	struct map_thread by_thread[];
 };

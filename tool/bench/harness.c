@@ -146,6 +146,29 @@ static bool has_samples(const struct bench_run *run) {
 	return false;
 }
 
+/*
+ * What came of measuring: r is what bench_measure() returned. Memory that goes in the middle, as other programs
+ * have taken it, makes what was measured before no worse; other errors are of the measuring itself.
+ */
+static int tell(struct bench_session *session, struct bench_run *run, void *state, int r) {
+	struct hc_error error;
+	hc_error_save(r, &error);
+	int code = HC_EXIT_OK;
+	run->interrupted = r == -ECANCELED || r == -ENOMEM;
+	if (r == -ENOMEM && has_samples(run))
+		bench_note(run, "not all was measured: %s", error.detail);
+	if ((r == 0 || run->interrupted) && has_samples(run))
+		code = report(session, run, state);
+	else if (r == -ECANCELED)
+		cli_error(run->verb, "interrupted before anything was measured");
+	if (r == 0)
+		return code;
+	hc_error_restore(&error);
+	code = cli_fail(run->verb, r);
+	/* Memory that isn't there: less than asked for. */
+	return r == -ENOMEM ? HC_EXIT_LESS : code;
+}
+
 static void free_run(struct bench_run *run) {
 	for (size_t i = 0; i < run->nr_cases; i++) {
 		json_decref(run->cases[i].params);
@@ -180,18 +203,7 @@ static int run_with(struct bench_session *session, const struct bench *bench, co
 	if (code == 0) {
 		r = bench_measure(&run, state);
 		bench_end_progress(&run);
-		run.interrupted = r == -ECANCELED;
-		if (r < 0)
-			code = cli_fail(verb, r);
-		/* Memory that isn't there: less than asked for. */
-		if (r == -ENOMEM)
-			code = HC_EXIT_LESS;
-		if ((r == 0 || r == -ECANCELED) && has_samples(&run)) {
-			int said = report(session, &run, state);
-			code = code ? code : said;
-		} else if (r == -ECANCELED) {
-			cli_error(verb, "interrupted before anything was measured");
-		}
+		code = tell(session, &run, state, r);
 	}
 	bench_end_progress(&run);
 	free_run(&run);
@@ -361,9 +373,11 @@ static int print_json(const json_t *document) {
 }
 
 int bench_session_close(struct bench_session *session, int code) {
-	/* What an interrupted run has is a result, marked as such; what a failed one has isn't. */
-	bool keep = session->measured && (code == HC_EXIT_OK || code == HC_EXIT_INTERRUPTED);
+	/* What an interrupted run has is a result, marked as such, also where memory went; what a failed one has isn't. */
+	bool keep = session->measured && (code == HC_EXIT_OK || code == HC_EXIT_INTERRUPTED || code == HC_EXIT_LESS);
 	int r = 0;
+	if (keep && code != HC_EXIT_OK)
+		json_object_set_new(session->document, "interrupted", json_true());
 	if (keep && session->format == BENCH_JSON && session->out == stdout)
 		r = print_json(session->document);
 	if (keep && r == 0 && session->file)

@@ -28,7 +28,6 @@
 #define CLOCKED_PAGE (UINT64_C(64) << 10)
 /* Of smaller ones so many faults are clocked apart, where the repeats have them. */
 #define CLOCKED_FAULTS 1000
-#define IDLE_NS (HC_NSEC_PER_SEC / 2)
 
 struct job {
 	const struct map_bench *bench;
@@ -295,14 +294,15 @@ static int prepare(struct job *job) {
 	return 0;
 }
 
-static int idle(void) {
-	const struct timespec time = {.tv_nsec = IDLE_NS};
+static void idle(uint64_t ns) {
+	const struct timespec time = {
+	        .tv_sec = (time_t)(ns / HC_NSEC_PER_SEC), .tv_nsec = (long)(ns % HC_NSEC_PER_SEC)};
 	nanosleep(&time, NULL);
-	return 0;
 }
 
 static int work_on(struct job *job, uint64_t repeats) {
 	struct victims *victims = NULL;
+	uint64_t start = hc_clock_ns();
 	int r = 0;
 	/* Before the counter of cycles, which theirs are not for. */
 	if (job->bench->victim) {
@@ -313,12 +313,13 @@ static int work_on(struct job *job, uint64_t repeats) {
 		r = prepare(job);
 	job->clocked = job->work->page.page_size >= CLOCKED_PAGE;
 	if (r == 0 && job->work->function == FUNCTION_IDLE) {
-		r = idle();
-		job->out->ns = IDLE_NS;
+		idle(job->bench->idle_ns);
+		job->out->ns = job->bench->idle_ns;
 	}
 	for (uint64_t i = 0; r == 0 && job->work->function != FUNCTION_IDLE && i < repeats; i++)
 		r = map_all(job);
 	victims_stop(victims);
+	job->out->watched_ns = hc_clock_ns() - start;
 	if (r == 0 && job->work->function == FUNCTION_DEMAND && !job->clocked)
 		r = clock_faults(job, repeats);
 	cycles_close(&job->cycles);

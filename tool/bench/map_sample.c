@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/arith.h"
+#include "base/clock.h"
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/size.h"
@@ -19,6 +20,9 @@
 
 /* How long ^C may wait where it comes between looking for it and waiting. */
 #define WAKE_MS 20
+/* How long victims are watched on the idle machine: as long as in other cases, within these. */
+#define IDLE_NS_MIN (HC_NSEC_PER_SEC / 2)
+#define IDLE_NS_MAX (5 * HC_NSEC_PER_SEC)
 
 /* ---- The child ----------------------------------------------------------- */
 
@@ -220,16 +224,43 @@ static void victim_values(struct map_work *work, const struct map_outcome *out, 
 				continue;
 			if (merge)
 				latency_merge(&work->victims->at[where][what], latency);
-			value[0] = (double)latency_at(latency, 0.99) / 1e9;
+			if (latency->count >= MAP_P99_LEAST)
+				value[0] = (double)latency_at(latency, 0.99) / 1e9;
 			value[1] = (double)latency->max / 1e9;
 		}
 }
 
-static void values_of(struct map_bench *bench, struct map_work *work, uint64_t repeats, double *values) {
+/* Of all loops, as the table has them. */
+static void note_victims(struct map_bench *bench, struct map_work *work, size_t i) {
+	static const char *const wheres[] = {[VICTIM_SAME_CPU] = "same_cpu", [VICTIM_OTHER_CPU] = "other_cpu"};
+	static const char *const whats[] = {
+	        [VICTIM_WAKEUP] = "wakeup", [VICTIM_MMAP] = "mmap", [VICTIM_FAULT] = "fault"};
+	json_t *got = bench->run->cases[i].got;
+	if (!work->victims || bench->run->cold)
+		return;
+	work->watched_ns += bench->outcome->watched_ns;
+	json_object_set_new(got, "watched_seconds", json_real((double)work->watched_ns / 1e9));
+	for (int where = 0; where < VICTIM_WHERES; where++)
+		for (int what = 0; what < VICTIM_WHATS; what++) {
+			const struct latency *latency = &work->victims->at[where][what];
+			char name[64];
+			snprintf(name, sizeof(name), "victim_%s_%s", wheres[where], whats[what]);
+			if (latency->count == 0)
+				continue;
+			json_t *seen = json_pack(
+			        "{s:I, s:f}", "n", (json_int_t)latency->count, "max", (double)latency->max / 1e9);
+			if (latency->count >= MAP_P99_LEAST)
+				json_object_set_new(seen, "p99", json_real((double)latency_at(latency, 0.99) / 1e9));
+			json_object_set_new(got, name, seen);
+		}
+}
+
+static void values_of(struct map_bench *bench, struct map_work *work, size_t i, uint64_t repeats, double *values) {
 	struct map_outcome *out = bench->outcome;
 	double n = (double)repeats, ns = (double)hc_max(out->ns, 1);
 	if (work->victims)
 		victim_values(work, out, !bench->run->cold, values);
+	note_victims(bench, work, i);
 	if (work->function == FUNCTION_IDLE)
 		return;
 	values[MAP_THROUGHPUT] = bench_gib_per_s((double)out->bytes, ns);
@@ -255,6 +286,7 @@ int map_sample(void *state, size_t i, uint64_t repeats, struct bench_sample *ret
 	uint64_t kills = oom_kills();
 	memset(bench->outcome, 0, bench->outcome_size);
 	bench->outcome->r = 1;
+	bench->idle_ns = hc_min(hc_max(bench->watched_ns, IDLE_NS_MIN), IDLE_NS_MAX);
 	pid_t pid = start_child(bench, work, repeats);
 	if (pid < 0)
 		return hc_fail_start(errno, "a child for the measurement couldn't be started");
@@ -265,10 +297,12 @@ int map_sample(void *state, size_t i, uint64_t repeats, struct bench_sample *ret
 		r = hc_fail(-bench->outcome->r, "%s", bench->outcome->detail);
 	if (r < 0)
 		return r;
+	if (work->function != FUNCTION_IDLE)
+		bench->watched_ns = hc_max(bench->watched_ns, bench->outcome->watched_ns);
 	note_got(bench, work, i, repeats);
 	note_threads(bench, work, i, repeats);
 	/* What is idle is long enough whatever it does. */
 	ret_sample->ns = bench->outcome->ns;
-	values_of(bench, work, repeats, ret_sample->values);
+	values_of(bench, work, i, repeats, ret_sample->values);
 	return 0;
 }

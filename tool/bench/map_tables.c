@@ -1,4 +1,5 @@
 /* The tables of `bench map`. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,36 +127,47 @@ static void print_cycles(const struct map_bench *bench, const struct bench_run *
 	}
 }
 
-static void print_victim(const struct map_bench *bench, size_t i, enum victim_where where, FILE *out) {
+/* True where there were too few for a p99. */
+static bool print_victim(const struct map_bench *bench, size_t i, enum victim_where where, FILE *out) {
 	const struct map_work *work = &bench->works[i];
 	if (work->function == FUNCTION_IDLE)
 		fprintf(out, "%-10s", "");
 	else
 		print_page(work, out);
 	print_function(bench, work, function_width(bench), out);
+	fprintf(out, " %7" PRIu64, work->victims->at[where][VICTIM_WAKEUP].count);
+	bool few = false;
 	for (int what = 0; what < VICTIM_WHATS; what++) {
 		const struct latency *latency = &work->victims->at[where][what];
-		bool any = latency->count > 0;
-		fprintf(out, " %9s %8s", time_words(any ? (double)latency_at(latency, 0.99) / 1e9 : NAN).s,
+		bool any = latency->count > 0, enough = latency->count >= MAP_P99_LEAST;
+		few = few || !enough;
+		fprintf(out, " %9s %8s", time_words(enough ? (double)latency_at(latency, 0.99) / 1e9 : NAN).s,
 		        time_words(any ? (double)latency->max / 1e9 : NAN).s);
 	}
 	fputc('\n', out);
+	return few;
 }
 
 static void print_victims(const struct map_bench *bench, const struct bench_run *run, FILE *out) {
 	static const char *const titles[] = {
 	        [VICTIM_SAME_CPU] = "a victim on the same CPU", [VICTIM_OTHER_CPU] = "a victim on another CPU"};
 	const char *preemption = hc_machine_kernel(run->machine)->preemption;
+	bool few = false;
 	for (int where = 0; bench->victim && where < VICTIM_WHERES; where++) {
 		if (where == VICTIM_OTHER_CPU && bench->other_cpu < 0)
 			continue;
-		fprintf(out, "\n%s (CPU %d), preemption %s\n%-*s %18s %18s %18s\n%-*s %9s %8s %9s %8s %9s %8s\n",
+		fprintf(out, "\n%s (CPU %d), preemption %s\n%-*s %18s %18s %18s\n%-*s %7s %9s %8s %9s %8s %9s %8s\n",
 		        titles[where], where == VICTIM_SAME_CPU ? bench->same_cpu : bench->other_cpu,
-		        *preemption ? preemption : "unknown", 11 + function_width(bench), "", "wakes up late", "mmap",
-		        "fault", 11 + function_width(bench), "", "p99", "worst", "p99", "worst", "p99", "worst");
+		        *preemption ? preemption : "unknown", 19 + function_width(bench), "", "wakes up late", "mmap",
+		        "fault", 11 + function_width(bench), "", "n", "p99", "worst", "p99", "worst", "p99", "worst");
 		for (size_t i = 0; i < run->nr_cases; i++)
-			print_victim(bench, i, (enum victim_where)where, out);
+			few = print_victim(bench, i, (enum victim_where)where, out) || few;
 	}
+	if (bench->victim)
+		fprintf(out, "\nn: how often it woke up, mapped, and faulted 16 pages\n");
+	if (few)
+		fprintf(out, "-: of fewer than %d there is no p99: more loops (-l) or more bytes (-s) give one\n",
+		        MAP_P99_LEAST);
 }
 
 /* What a program pays that calls the library, beyond what is timed. */

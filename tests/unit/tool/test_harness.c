@@ -23,6 +23,7 @@ static struct {
 	uint64_t ns_a_repeat;
 	unsigned samples;
 	unsigned interrupt_at, fail_at, late_at; /* sample numbers; 0: never */
+	int fail_with;                           /* 0: EIO */
 	int opened, closed;
 	unsigned long long option;
 } fake;
@@ -67,7 +68,7 @@ static int sample(void *state, size_t i, uint64_t repeats, struct bench_sample *
 	if (fake.samples == fake.interrupt_at)
 		raise(SIGTERM);
 	if (fake.samples == fake.fail_at)
-		return hc_fail(EIO, "the sample broke");
+		return hc_fail(fake.fail_with ? fake.fail_with : EIO, "the sample broke");
 	ret_sample->ns = fake.ns_a_repeat * repeats + (fake.samples == fake.late_at ? 5000000 : 0);
 	ret_sample->values[0] = (double)i + 1;
 	ret_sample->values[1] = i == 0 ? 0.5 : NAN;
@@ -263,6 +264,34 @@ static void test_a_failure_writes_nothing(void **state) {
 	assert_int_equal(access(results_path(), F_OK), -1);
 }
 
+/* As where another program takes a pool's pages. Sample 10 is in the second loop: one of 4 cases, and 4, and 1 are before it. */
+static void test_memory_that_goes_leaves_what_was_measured(void **state) {
+	(void)state;
+	fake.fail_at = 10;
+	fake.fail_with = ENOMEM;
+	assert_int_equal(run("-l 3"), HC_EXIT_LESS);
+	json_t *document = json_load_file(results_path(), 0, NULL);
+	assert_non_null(document);
+	assert_true(json_is_true(json_object_get(document, "interrupted")));
+	size_t samples = 0, i;
+	json_t *one;
+	json_array_foreach(json_object_get(document, "runs"), i,
+	        one) if (strcmp(json_string_value(json_object_get(one, "metric")), "throughput") == 0)
+	        samples += json_array_size(json_object_get(one, "samples"));
+	assert_int_equal(samples, 5);
+	json_t *notes = json_object_get(document, "notes");
+	assert_string_equal(json_string_value(json_array_get(notes, json_array_size(notes) - 1)),
+	        "fake: not all was measured: the sample broke");
+	json_decref(document);
+
+	/* Nothing yet: the warm-up isn't a result. */
+	assert_int_equal(unlink(results_path()), 0);
+	fake.samples = 0;
+	fake.fail_at = 4;
+	assert_int_equal(run("-l 3"), HC_EXIT_LESS);
+	assert_int_equal(access(results_path(), F_OK), -1);
+}
+
 static void test_usage_errors_touch_nothing(void **state) {
 	(void)state;
 	assert_int_equal(run("-l 0"), HC_EXIT_USAGE);
@@ -298,6 +327,7 @@ int main(void) {
 	        cmocka_unit_test_setup_teardown(test_BN_02_a_late_sample_is_no_long_work, begin, end),
 	        cmocka_unit_test_setup_teardown(test_BN_02_work_that_takes_no_time_ends_and_is_flagged, begin, end),
 	        cmocka_unit_test_setup_teardown(test_a_failure_writes_nothing, begin, end),
+	        cmocka_unit_test_setup_teardown(test_memory_that_goes_leaves_what_was_measured, begin, end),
 	        cmocka_unit_test_setup_teardown(test_usage_errors_touch_nothing, begin, end),
 	        cmocka_unit_test_setup_teardown(test_interrupted_runs_keep_what_they_have, begin, end),
 	};
