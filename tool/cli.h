@@ -26,6 +26,7 @@ int hc_verb_reserve(int argc, char **argv);
 int hc_verb_tune(int argc, char **argv);
 int hc_verb_bench(int argc, char **argv);
 int hc_verb_compare(int argc, char **argv);
+int hc_verb_run_ab(int argc, char **argv);
 int hc_verb_init(int argc, char **argv);
 
 /* ---- Messages ------------------------------------------------------------ */

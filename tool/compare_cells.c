@@ -128,7 +128,8 @@ static int print_label(FILE *out, const struct compare_row *row, const json_t *c
 		else if (a && b && json_equal(a, b))
 			fprintf(out, "%s%s", between, before);
 		else
-			fprintf(out, "%s%s->%s", between, a ? before : "none", b ? after + strlen(name) + 1 : "none");
+			fprintf(out, "%s%s=%s->%s", between, name, a ? before + strlen(name) + 1 : "none",
+			        b ? after + strlen(name) + 1 : "none");
 		free(before);
 		free(after);
 		between = " ";

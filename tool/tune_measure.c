@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "tune.h"
 
 /* So much is cleared in one sample, or one extent where that is more: some milliseconds. */
@@ -94,14 +95,6 @@ static int take_sample(const struct tune *tune, const struct tune_cell *cell, un
 	return 0;
 }
 
-/* A fixed sequence (xorshift): the same order in each run, and no order that favours a method. */
-static unsigned next_random(uint64_t *state, unsigned below) {
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return (unsigned)(*state % below);
-}
-
 int tune_measure(struct tune *tune, void *start, uint64_t size, uint64_t budget_ns, hc_stop_fn stop,
         hc_progress_fn progress, void *user) {
 	struct walk walk = {start, size, 0};
@@ -116,7 +109,7 @@ int tune_measure(struct tune *tune, void *start, uint64_t size, uint64_t budget_
 					order[n++] = m;
 
 			for (unsigned i = 0; i < n; i++) {
-				unsigned k = i + next_random(&random, n - i);
+				unsigned k = i + (unsigned)(hc_random_next(&random) % (n - i));
 				unsigned method = order[k];
 				order[k] = order[i];
 

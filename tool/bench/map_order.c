@@ -6,5 +6,5 @@ void map_order_init(struct map_order *order, uint64_t n, uint64_t seed) {
 	order->mask = bits == 0 ? 0 : UINT64_MAX >> (64 - bits);
 	order->shift = bits / 2 + 1;
 	/* Seeds that a person writes, 1 and 2, differ in all bits. */
-	order->seed = map_order_mix(seed + UINT64_C(0x9e3779b97f4a7c15));
+	order->seed = hc_random_mix(seed + UINT64_C(0x9e3779b97f4a7c15));
 }

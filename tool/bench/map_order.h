@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "base/random.h"
+
 /* A permutation of 0 .. n - 1. */
 struct map_order {
 	uint64_t n, mask, seed;
@@ -12,13 +14,6 @@ struct map_order {
 
 /* pre: n > 0. The same seed gives the same order. */
 void map_order_init(struct map_order *order, uint64_t n, uint64_t seed);
-
-/* A well-mixed number of 64 bits: the last step of splitmix64 (Steele, Lea and Flood, 2014). */
-static inline uint64_t map_order_mix(uint64_t x) {
-	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
-}
 
 /*
  * The page whose turn is the i-th. Each step maps the numbers of that many bits onto themselves, each onto another
@@ -38,7 +33,7 @@ static inline uint64_t map_order_at(const struct map_order *order, uint64_t i) {
 
 /* Where in its page the i-th touch is. pre: page_size is a power of two */
 static inline uint64_t map_order_offset(const struct map_order *order, uint64_t i, uint64_t page_size) {
-	return map_order_mix(i + order->seed) & (page_size - 1);
+	return hc_random_mix(i + order->seed) & (page_size - 1);
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/counted.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "cli.h"
 
 /* A sample is repeated until it takes this long, or this many steps of the clock where that is longer. */
@@ -120,18 +121,10 @@ static void measuring_progress(struct bench_run *run, uint64_t loop, uint64_t do
 
 /* ---- Measuring ----------------------------------------------------------- */
 
-/* splitmix64, of Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014. */
-static uint64_t next_random(uint64_t *state) {
-	uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
 /* A new order for each loop: what runs before a case isn't always the same. */
 static void shuffle(struct bench_run *run) {
 	for (size_t i = run->nr_cases; i > 1; i--) {
-		size_t k = next_random(&run->random) % i, kept = run->order[i - 1];
+		size_t k = hc_random_next(&run->random) % i, kept = run->order[i - 1];
 		run->order[i - 1] = run->order[k];
 		run->order[k] = kept;
 	}

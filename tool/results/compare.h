@@ -97,6 +97,14 @@ int compare(const struct compare_side sides[COMPARE_SIDES], const struct compare
 /* Takes and returns NULL. */
 struct comparison *comparison_free(struct comparison *comparison);
 
+/*
+ * Which parameters to compare across where two files have no work in common, but one run of each metric each: all
+ * in which these differ. *ret_across is owned by the caller, each name and the list, which NULL ends; NULL where
+ * work is in common or it isn't clear which runs belong together. 0 or -ENOMEM.
+ */
+int compare_find_across(
+        const struct results_document *base, const struct results_document *patched, char ***ret_across);
+
 /* How much worse patched is than base in percent, in the sense of the metric; 0 where it isn't. */
 double compare_loss_pct(const struct compare_row *row);
 

@@ -11,6 +11,7 @@
 
 #include <hugeclear/hugeclear.h>
 
+#include "base/random.h"
 #include "results/compare.h"
 
 #define FILES_MAX 32
@@ -382,14 +383,10 @@ static void test_across_and_metric(void **state) {
 
 /* ---- How often verdicts are wrong ------------------------------------------------------------------------- */
 
-/* splitmix64, of Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014. */
 static uint64_t random_state;
 
 static double uniform(void) {
-	uint64_t z = (random_state += UINT64_C(0x9e3779b97f4a7c15));
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return ((double)((z ^ (z >> 31)) >> 11) + 0.5) / 9007199254740992.0;
+	return ((double)(hc_random_next(&random_state) >> 11) + 0.5) / 9007199254740992.0;
 }
 
 /* By Box and Muller, "A Note on the Generation of Random Normal Deviates", 1958. */
