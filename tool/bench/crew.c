@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/idlist.h"
 #include "base/signals.h"
+#include "bench/pinning.h"
 
 #define CPUS_MAX (HC_IDLIST_MAX + 1)
 
@@ -110,30 +111,6 @@ static void *serve(void *arg) {
 	return NULL;
 }
 
-static int start(struct member *member) {
-	pthread_attr_t attr;
-	cpu_set_t *set = NULL;
-	int err = pthread_attr_init(&attr);
-	if (err)
-		return err;
-	if (member->cpu >= 0) {
-		size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
-		set = CPU_ALLOC(CPUS_MAX);
-		err = set ? 0 : ENOMEM;
-		if (set) {
-			CPU_ZERO_S(size, set);
-			CPU_SET_S((size_t)member->cpu, size, set);
-			err = pthread_attr_setaffinity_np(&attr, size, set);
-		}
-	}
-	if (err == 0)
-		err = pthread_create(&member->thread, &attr, serve, member);
-	if (set)
-		CPU_FREE(set);
-	pthread_attr_destroy(&attr);
-	return err;
-}
-
 int crew_start_error(const struct crew *crew) {
 	return crew->start_error;
 }
@@ -181,7 +158,8 @@ int crew_open(const struct hc_machine *machine, unsigned threads, const char *cp
 	for (unsigned i = 0; r == 0 && i < threads; i++) {
 		crew->members[i] = (struct member){
 		        .crew = crew, .number = i, .cpu = nr_cpus > 0 ? list[i % (unsigned)nr_cpus] : -1};
-		int err = start(&crew->members[i]);
+		struct member *member = &crew->members[i];
+		int err = pinned_start(member->cpu, &member->thread, serve, member);
 		if (err && i == 0)
 			r = hc_fail_start(err, "not one thread could be started");
 		crew->start_error = err;

@@ -22,6 +22,7 @@
 #include "bench/crew.h"
 #include "bench/cycles.h"
 #include "bench/map_order.h"
+#include "bench/pinning.h"
 #include "cli.h"
 
 /* From this size on a reading of the clock after each fault doesn't show. */
@@ -259,17 +260,6 @@ static int clock_faults(struct job *job, uint64_t repeats) {
 
 /* ---- The child ----------------------------------------------------------- */
 
-static void pin(int cpu) {
-	cpu_set_t *set = CPU_ALLOC((size_t)cpu + 1);
-	size_t size = CPU_ALLOC_SIZE((size_t)cpu + 1);
-	if (!set)
-		return;
-	CPU_ZERO_S(size, set);
-	CPU_SET_S((size_t)cpu, size, set);
-	sched_setaffinity(0, size, set);
-	CPU_FREE(set);
-}
-
 static int prepare(struct job *job) {
 	const struct map_bench *bench = job->bench;
 	const struct map_work *work = job->work;
@@ -307,7 +297,9 @@ static int work_on(struct job *job, uint64_t repeats) {
 	/* Before the counter of cycles, which theirs are not for. */
 	if (job->bench->victim) {
 		r = victims_start(job->bench->same_cpu, job->bench->other_cpu, &job->out->victims, &victims);
-		pin(job->bench->same_cpu);
+		int err = r == 0 ? pin_to(job->bench->same_cpu) : 0;
+		if (err)
+			r = hc_fail_errno(err, "the thread that maps can't be put on CPU %d", job->bench->same_cpu);
 	}
 	if (r == 0)
 		r = prepare(job);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -12,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/signals.h"
+#include "bench/pinning.h"
 
 /* As long as a program waits that does something a thousand times a second; the rest is random. */
 #define SLEEP_NS 500000
@@ -85,20 +85,7 @@ static void *suffer(void *arg) {
 }
 
 static int start(struct victim *victim) {
-	pthread_attr_t attr;
-	size_t size = CPU_ALLOC_SIZE((size_t)victim->cpu + 1);
-	cpu_set_t *set = CPU_ALLOC((size_t)victim->cpu + 1);
-	int err = set ? pthread_attr_init(&attr) : ENOMEM;
-	if (err == 0) {
-		CPU_ZERO_S(size, set);
-		CPU_SET_S((size_t)victim->cpu, size, set);
-		err = pthread_attr_setaffinity_np(&attr, size, set);
-		if (err == 0)
-			err = pthread_create(&victim->thread, &attr, suffer, victim);
-		pthread_attr_destroy(&attr);
-	}
-	if (set)
-		CPU_FREE(set);
+	int err = pinned_start(victim->cpu, &victim->thread, suffer, victim);
 	victim->started = err == 0;
 	return err == 0 ? 0 : hc_fail_start(err, "a victim on CPU %d couldn't be started", victim->cpu);
 }
