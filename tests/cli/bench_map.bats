@@ -228,6 +228,24 @@ os.execv(sys.argv[1], sys.argv[1:])' "$HC" bench map -s 64M -l 1 -f demand >"$BA
 		([.runs[] | select(.case.function == "idle") | .got.watched_seconds] | max) >= 0.7 * ([$worked, 5] | min)' | grep -qx true || seen
 }
 
+@test "ways that can't bring in transparent huge pages leave those out that nobody asked for" {
+	grep -qE '\[(always|madvise)\]' /sys/kernel/mm/transparent_hugepage/enabled || skip "transparent huge pages are off"
+	run_hc bench map -s 64M -l 1 -f populate --populate-by madvise,fallocate,map
+	expect_status 0
+	for way in fallocate map; do
+		expect_stdout "note: transparent huge pages aren't measured by $way: it can't bring them in"
+		[ "$(grep -cE "THP +populate $way " <<<"$stdout")" = 0 ] || seen
+		[ "$(grep -cE "^[0-9]+ KiB +populate $way " <<<"$stdout")" = 1 ] || seen
+	done
+	[ "$(grep -cE "THP +populate madvise " <<<"$stdout")" = 1 ] || seen
+	for words in "-p thp" "-p thp,base" --thp; do
+		# shellcheck disable=SC2086 # words
+		run_hc bench map -s 64M -l 1 -f populate --populate-by fallocate $words
+		expect_status 64
+		expect_stderr "not for transparent huge pages"
+	done
+}
+
 # without_thp ARG...: run_hc where prctl(PR_SET_THP_DISABLE) was called.
 without_thp() {
 	need_tool python3

@@ -224,6 +224,11 @@ static void note_chunks(const struct map_bench *bench, struct bench_run *run) {
 		}
 }
 
+/* Transparent huge pages come by advice, which neither of the two takes. */
+static bool can_populate(enum hc_populate_by by, const struct map_page *page) {
+	return page->kind != HC_PAGES_THP || (by != HC_POPULATE_BY_FALLOCATE && by != HC_POPULATE_BY_MAP);
+}
+
 /* Chunks and ways are of populating only. */
 static int add_function_works(struct map_bench *bench, struct bench_run *run, struct map_work work) {
 	int r = 0;
@@ -239,7 +244,7 @@ static int add_function_works(struct map_bench *bench, struct bench_run *run, st
 					work.chunk = 0;
 				bool again = work.by == HC_POPULATE_BY_MAP ? c > 0
 				                                           : has_chunk_before(bench, c, &work.page);
-				if (!again)
+				if (!again && can_populate(work.by, &work.page))
 					r = add_work(bench, run, work);
 			}
 	return r;
@@ -274,18 +279,24 @@ static int choose_cpus(struct map_bench *bench, struct bench_run *run) {
 	return 0;
 }
 
-static int check_bys(const struct map_bench *bench, const struct bench_run *run) {
+static int check_bys(const struct map_bench *bench, struct bench_run *run) {
 	for (size_t i = 0; i < bench->nr_bys; i++) {
 		enum hc_populate_by by = bench->bys[i];
 		if (by != HC_POPULATE_BY_FALLOCATE && by != HC_POPULATE_BY_MAP)
 			continue;
 		if (*bench->node)
 			return cli_usage(run->verb, "--populate-by %s: not with --node", map_by_names[by - 1]);
-		for (size_t p = 0; p < bench->nr_pages; p++)
-			if (bench->pages[p].kind == HC_PAGES_THP)
+		for (size_t p = 0; p < bench->nr_pages; p++) {
+			if (can_populate(by, &bench->pages[p]))
+				continue;
+			/* They were asked for; else they are some of what there is. */
+			if (bench->page_text || bench->thp)
 				return cli_usage(run->verb,
 				        "--populate-by %s: not for transparent huge pages; say which pages: -p 2M",
 				        map_by_names[by - 1]);
+			bench_note(run, "transparent huge pages aren't measured by %s: it can't bring them in",
+			        map_by_names[by - 1]);
+		}
 		for (size_t t = 0; by == HC_POPULATE_BY_MAP && t < bench->nr_threads; t++)
 			if (bench->threads[t] > 1)
 				return cli_usage(run->verb, "--populate-by map: by one thread only");
