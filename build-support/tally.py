@@ -140,12 +140,30 @@ def cgroup_controllers():
     return " ".join(path.read_text(encoding="ascii") for path in paths if path.exists()).split()
 
 
+def has_network():
+    """A way out of this machine: a default route of IPv4 that is up (RTF_UP, route(8))."""
+    try:
+        routes = pathlib.Path("/proc/net/route").read_text(encoding="ascii").splitlines()[1:]
+    except FileNotFoundError:
+        return False
+    return any(fields[1] == "00000000" and int(fields[3], 16) & 1 for fields in map(str.split, routes))
+
+
+def has_thp():
+    path = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    return path.exists() and "[never]" not in path.read_text(encoding="ascii")
+
+
 def condition_holds(words):
     """What tests/expected-skips may ask for."""
     if words[0] == "not":
         return not condition_holds(words[1:])
     if words == ["root"]:
         return os.geteuid() == 0
+    if words == ["network"]:
+        return has_network()
+    if words == ["thp"]:
+        return has_thp()
     if words[0] == "cpu":
         return words[1] in cpu_flags()
     if words[0] == "page":

@@ -81,6 +81,18 @@ def main():
     same("one that nobody expects fails in CI", last_line(rows, "", "true"), ("1 passed, 1 failed, 0 skipped", 1))
     same("one that is expected doesn't", last_line(rows, "cpus 1 | r/b\n", "true"), ("1 passed, 0 failed, 1 skipped", 0))
     same("its condition has to hold", last_line(rows, "not cpus 1 | r/b\n", "true"), ("1 passed, 1 failed, 0 skipped", 1))
+    with_skip = [("passed", "r", "a", ""), ("skipped", "r", "vm_two", "there is no kernel for it")]
+    tally.has_network = lambda: False
+    with open(ROOT / "tests/expected-skips", encoding="utf-8") as file:
+        ours = file.read()
+    same("virtual machines are expected to be skipped without a network", last_line(with_skip, ours, "true"),
+         ("1 passed, 0 failed, 1 skipped", 0))
+    tally.has_network = lambda: True
+    root = os.geteuid
+    os.geteuid = lambda: 0
+    same("and with one they are not, where root runs the tests", last_line(with_skip, ours, "true"),
+         ("1 passed, 1 failed, 0 skipped", 1))
+    os.geteuid = root
     same("a failure is a failure", last_line([("failed", "r", "a", "")], "", "false"),
          ("0 passed, 1 failed, 0 skipped", 1))
     same("no test at all is no success", last_line([], "", "false"), ("0 passed, 0 failed, 0 skipped", 1))

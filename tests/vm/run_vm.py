@@ -121,11 +121,11 @@ def main():
     parser.add_argument("--nodes", required=True)
     args = parser.parse_args()
     if not os.path.exists(args.kernel):
-        print("1..0 # SKIP there is no kernel for it: ./dev test as root fetches one")
-        return 77
+        print("1..0 # SKIP there is no kernel for it: ./dev test as root with a network fetches one")
+        return 0
     if not shutil.which("qemu-system-x86_64"):
         print("1..0 # SKIP needs qemu-system-x86_64")
-        return 77
+        return 0
 
     machine = MACHINES[args.machine]
     archive = Archive()
