@@ -28,6 +28,7 @@ int hc_verb_bench(int argc, char **argv);
 int hc_verb_compare(int argc, char **argv);
 int hc_verb_run_ab(int argc, char **argv);
 int hc_verb_init(int argc, char **argv);
+int hc_verb_report(int argc, char **argv);
 
 /* ---- Messages ------------------------------------------------------------ */
 

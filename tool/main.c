@@ -25,6 +25,7 @@ static const struct verb {
         {"compare", hc_verb_compare, false,
                 "compares saved results, base against patched, with an interval and a verdict"},
         {"init", hc_verb_init, false, "the first process of a virtual machine: runs benches there, and powers off"},
+        {"report", hc_verb_report, false, "makes a page of result files, with tables and plots"},
         {"reserve", hc_verb_reserve, false, "sets how many huge pages the kernel keeps, also while a command runs"},
         {"run-ab", hc_verb_run_ab, false, "runs two commands or sets of options in turn, and compares them"},
         {"status", hc_verb_status, true, "shows what this machine has: processor, nodes, huge pages, limits"},
