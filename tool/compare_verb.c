@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <hugeclear/hugeclear.h>
 
+#include "base/error.h"
 #include "cli.h"
 #include "compare_args.h"
 #include "compare_output.h"
@@ -147,15 +149,47 @@ int compare_verb_run(const struct compare_verb *verb, const struct compare_side 
 
 /* ---- The verb ----------------------------------------------------------------------------- */
 
+struct side_reading {
+	const char *argument;
+	struct compare_side side;
+	struct hc_error error;
+};
+
+static void *read_side(void *arg) {
+	struct side_reading *reading = arg;
+	int r = compare_side_read(reading->argument, &reading->side);
+	if (r < 0)
+		hc_error_save(r, &reading->error);
+	return NULL;
+}
+
+/* Both at once where there is a thread for it: reading is most of what a comparison takes. */
+static int read_sides(char **arguments, struct compare_side sides[COMPARE_SIDES]) {
+	struct side_reading readings[COMPARE_SIDES] = {{.argument = arguments[0]}, {.argument = arguments[1]}};
+	pthread_t thread;
+	/* Before the first object of two threads at once. */
+	json_object_seed(0);
+	bool beside = pthread_create(&thread, NULL, read_side, &readings[COMPARE_PATCHED]) == 0;
+	read_side(&readings[COMPARE_BASE]);
+	if (beside)
+		pthread_join(thread, NULL);
+	else
+		read_side(&readings[COMPARE_PATCHED]);
+	int r = 0;
+	for (int side = 0; side < COMPARE_SIDES; side++) {
+		sides[side] = readings[side].side;
+		if (r == 0 && readings[side].error.err < 0)
+			r = hc_error_restore(&readings[side].error);
+	}
+	return r;
+}
+
 static int compare_files(const struct compare_verb *verb, char **arguments) {
 	struct compare_side sides[COMPARE_SIDES] = {0};
 	int code = HC_EXIT_OK;
-	for (int side = 0; side < COMPARE_SIDES && code == HC_EXIT_OK; side++) {
-		int r = compare_side_read(arguments[side], &sides[side]);
-		if (r < 0) {
-			cli_error(verb->verb, "%s", hc_error_detail());
-			code = HC_EXIT_FAILED;
-		}
+	if (read_sides(arguments, sides) < 0) {
+		cli_error(verb->verb, "%s", hc_error_detail());
+		code = HC_EXIT_FAILED;
 	}
 	if (code == HC_EXIT_OK)
 		code = compare_verb_run(verb, sides);

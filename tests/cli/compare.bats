@@ -163,13 +163,16 @@ made() {
 
 @test "1,000 runs of 1,000 samples a side: within 200 MB" {
 	need_tool python3
+	! grep -q __asan_init "$HC" || skip "AddressSanitizer has memory of its own"
 	python3 - "$BATS_TEST_TMPDIR" <<-'END'
-		import json, random, sys
+		import random, sys
 		random.seed(1)
+		samples = [repr(random.gauss(10, 0.1)) for _ in range(3000)]
 		for side in "ab":
-		    runs = [{"bench": "clear", "metric": "throughput", "case": {"size": 4096, "row": row}, "unit": "GiB/s",
-		             "better": "higher", "samples": [random.gauss(10, 0.1) for _ in range(1000)]} for row in range(1000)]
-		    json.dump({"schema": "hugeclear-results/1", "runs": runs}, open(f"{sys.argv[1]}/{side}.json", "w"))
+		    runs = ('{"bench":"clear","metric":"throughput","case":{"row":%d},"unit":"GiB/s","better":"higher","samples":[%s]}'
+		            % (row, ",".join(samples[row:row + 1000])) for row in range(1000))
+		    with open(f"{sys.argv[1]}/{side}.json", "w") as out:
+		        out.write('{"schema":"hugeclear-results/1","runs":[%s]}' % ",".join(runs))
 	END
 	status=0
 	python3 - "$HC" "$BATS_TEST_TMPDIR" <<-'END' || status=$?

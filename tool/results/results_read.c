@@ -28,9 +28,15 @@ static int read_all(int fd, char **ret_text, size_t *ret_len) {
 	char *text = NULL;
 	size_t len = 0, room = 0;
 	int r = 0;
+	/* Most are read in one piece. */
+	struct stat st;
+	size_t expected = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+	                                  (uint64_t)st.st_size <= RESULTS_BYTES_MAX
+	                          ? (size_t)st.st_size
+	                          : 0;
 	for (;;) {
 		if (room - len < READ_STEP / 2) {
-			size_t more = room < READ_STEP ? READ_STEP : room * 2;
+			size_t more = room > 0 ? room * 2 : expected + READ_STEP;
 			char *grown = realloc(text, more);
 			if (!grown) {
 				r = hc_fail_memory("no memory for a file of more than %zu bytes", len);
