@@ -104,7 +104,12 @@ struct hc_map_opts {
 	void *hint;        /* an address to try, rounded as the kernel likes; where it is taken the map is elsewhere */
 
 	/* Populating: */
-	unsigned threads; /* within the caller's affinity; 0 and 1: only the calling thread */
+	/*
+	 * Within the caller's affinity; 0 and 1: the calling thread. Where there are nodes and no cpus, they run on
+	 * the CPUs of those nodes, or of the nearest ones that have some; is the caller free to run on others too,
+	 * one thread is a helper.
+	 */
+	unsigned threads;
 	const char *cpus; /* a CPU list to run the threads on, or NULL; with one thread and a list a helper does it */
 	/*
 	 * Bytes of a step of populating; 0: 128 MiB. No other mmap or munmap of the process waits for longer

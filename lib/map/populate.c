@@ -30,6 +30,7 @@
 #include "map/mapping.h"
 #include "map/shortage.h"
 #include "sys/affinity.h"
+#include "sys/nearby.h"
 #include "sys/team.h"
 
 /* Newer than the headers of Debian 12: madvise(2). */
@@ -221,10 +222,10 @@ static int populate_alone(struct populating *populating, size_t call) {
 	return 0;
 }
 
-static int populate_with_team(
-        struct populating *populating, struct hc_map *map, const struct hc_idset *cpus, unsigned threads, size_t call) {
+static int populate_with_team(struct populating *populating, struct hc_map *map, const struct hc_idset *cpus,
+        const struct hc_idset *nearby, unsigned threads, size_t call) {
 	const struct hc_map_work *work = populating->work;
-	struct hc_team_opts opts = {.size = sizeof(opts), .threads = threads, .cpus = cpus};
+	struct hc_team_opts opts = {.size = sizeof(opts), .threads = threads, .cpus = cpus, .within = nearby};
 	struct hc_team *team;
 	int r = hc_team_open(&opts, &team);
 	if (r < 0)
@@ -277,8 +278,11 @@ int hc_populate_all(const struct hc_root *root, struct hc_map *map, const struct
 	if (work->by != HC_POPULATE_BY_MADVISE && work->by != HC_POPULATE_BY_FUTEX)
 		populating.map_in_by = choose_way((size_t)map->base_page);
 
-	struct hc_idset *cpus;
+	struct hc_idset *cpus, *nearby = NULL;
 	r = hc_affinity_parse(work->cpus, &cpus);
+	/* Pages are cleared by who brings them in, which across nodes is slower. */
+	if (r == 0 && !cpus && map->nodes)
+		r = hc_nearby_cpus_here(root, map->nodes, &nearby);
 	if (r < 0)
 		return r;
 	free(map->threads_shortfall);
@@ -288,14 +292,15 @@ int hc_populate_all(const struct hc_root *root, struct hc_map *map, const struct
 	populating.thread_steps = calloc(threads, sizeof(*populating.thread_steps));
 	if (!populating.thread_steps) {
 		hc_idset_free(cpus);
+		hc_idset_free(nearby);
 		return hc_fail_memory("no memory to populate by %u threads", threads);
 	}
 	uint64_t start = hc_clock_ns();
-	if (threads == 1 && !cpus) {
+	if (threads == 1 && !cpus && !nearby) {
 		map->state.threads = 1;
 		r = populate_alone(&populating, (size_t)call);
 	} else {
-		r = populate_with_team(&populating, map, cpus, threads, (size_t)call);
+		r = populate_with_team(&populating, map, cpus, nearby, threads, (size_t)call);
 	}
 	map->state.populate_ns = hc_clock_ns() - start;
 	for (unsigned thread = 0; thread < threads; thread++)
@@ -303,6 +308,7 @@ int hc_populate_all(const struct hc_root *root, struct hc_map *map, const struct
 			end_step(&populating, thread);
 	free(populating.thread_steps);
 	hc_idset_free(cpus);
+	hc_idset_free(nearby);
 	map->state.populated_by = work->by != HC_POPULATE_CHOSEN ? work->by : (enum hc_populate_by)populating.map_in_by;
 	map->state.longest_step_ns = atomic_load_explicit(&populating.longest_ns, memory_order_relaxed);
 	*done = atomic_load_explicit(&populating.done, memory_order_relaxed);

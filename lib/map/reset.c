@@ -13,6 +13,7 @@
 #include "base/opts.h"
 #include "base/size.h"
 #include "map/mapping.h"
+#include "sys/nearby.h"
 
 #define STEP_DEFAULT ((size_t)32 << 20)
 
@@ -132,6 +133,20 @@ static int bring_in(struct hc_map *map, const struct hc_map_work_opts *opts) {
 	return r;
 }
 
+/* Where threads clear memory that is on certain nodes, unless they were told. NULL: anywhere. */
+static int cpus_nearby(const struct hc_map *map, const struct hc_map_work_opts *opts, struct hc_idset **ret_cpus) {
+	struct hc_root root;
+	*ret_cpus = NULL;
+	if (!map->nodes || opts->cpus || opts->threads < 2)
+		return 0;
+	int r = hc_map_open_root(&root);
+	if (r < 0)
+		return r;
+	r = hc_nearby_cpus_here(&root, map->nodes, ret_cpus);
+	hc_root_close(&root);
+	return r;
+}
+
 int hc_map_reset(struct hc_map *map, const struct hc_map_work_opts *caller_opts, uint64_t *done) {
 	struct hc_map_work_opts opts = {0};
 	uint64_t ignored;
@@ -145,14 +160,18 @@ int hc_map_reset(struct hc_map *map, const struct hc_map_work_opts *caller_opts,
 		r = hc_fail(EINVAL, "a way to populate is for hc_map_populate(), not for a reset");
 	if (r == 0 && map->state.kind == HC_PAGES_HUGETLB && map->shared)
 		r = bring_in(map, &opts);
+	struct hc_idset *nearby = NULL;
+	if (r == 0)
+		r = cpus_nearby(map, &opts, &nearby);
 	if (r < 0)
 		return r;
+	if (nearby)
+		opts.cpus = hc_idset_text(nearby);
 	struct resetting resetting = {.map = map, .opts = &opts};
 	resetting.there = malloc(hc_min(WINDOW, map->length) / map->base_page);
-	if (!resetting.there)
-		return hc_fail_memory("no memory to look at pages");
-	r = reset_runs(&resetting, done);
+	r = resetting.there ? reset_runs(&resetting, done) : hc_fail_memory("no memory to look at pages");
 	free(resetting.there);
+	hc_idset_free(nearby);
 	return r;
 }
 

@@ -29,7 +29,8 @@ struct hc_team {
 	/* Set before the first thread starts and never changed. */
 	pid_t pid; /* the process whose threads these are: fork() copies the team without them */
 	struct member *members;
-	struct hc_idset *cpus; /* NULL: not pinned */
+	struct hc_idset *cpus;   /* NULL: not pinned */
+	struct hc_idset *within; /* without cpus; NULL: the caller's affinity */
 	/* Written by hc_team_open() alone, and read by the caller. */
 	unsigned nr_members;
 	char shortfall[384];
@@ -119,6 +120,29 @@ static unsigned member_cpu(const struct hc_idset *cpus, unsigned index) {
 	return (unsigned)cpu;
 }
 
+/* Both return 0 or a positive errno. */
+
+static int set_cpu(pthread_attr_t *attr, unsigned cpu) {
+	size_t size = CPU_ALLOC_SIZE(cpu + 1);
+	cpu_set_t *mask = calloc(1, size);
+	int err = ENOMEM;
+	if (mask) {
+		CPU_SET_S(cpu, size, mask);
+		err = pthread_attr_setaffinity_np(attr, size, mask);
+	}
+	free(mask);
+	return err;
+}
+
+static int set_cpus(pthread_attr_t *attr, const struct hc_idset *cpus) {
+	unsigned long *mask, nr_bits;
+	if (hc_idset_mask(cpus, &mask, &nr_bits) < 0)
+		return ENOMEM;
+	int err = pthread_attr_setaffinity_np(attr, nr_bits / CHAR_BIT, (const cpu_set_t *)mask);
+	free(mask);
+	return err;
+}
+
 /* Returns 0 or a positive errno of pthread_create(3). */
 static int start_member(struct hc_team *team, unsigned index) {
 	struct member *member = &team->members[index];
@@ -128,15 +152,10 @@ static int start_member(struct hc_team *team, unsigned index) {
 	int err = pthread_attr_init(&attr);
 	if (err != 0)
 		return err;
-	if (team->cpus) {
-		unsigned cpu = member_cpu(team->cpus, index);
-		size_t size = CPU_ALLOC_SIZE(cpu + 1);
-		cpu_set_t *mask = calloc(1, size);
-		if (mask)
-			CPU_SET_S(cpu, size, mask);
-		err = mask ? pthread_attr_setaffinity_np(&attr, size, mask) : ENOMEM;
-		free(mask);
-	}
+	if (team->cpus)
+		err = set_cpu(&attr, member_cpu(team->cpus, index));
+	else if (team->within)
+		err = set_cpus(&attr, team->within);
 	if (err == 0)
 		err = pthread_create(&member->thread, &attr, member_run, member);
 	pthread_attr_destroy(&attr);
@@ -216,6 +235,8 @@ int hc_team_open(const struct hc_team_opts *opts, struct hc_team **ret_team) {
 
 	unsigned wanted = 1;
 	r = read_opts(&checked, &wanted, &team->cpus);
+	if (r == 0 && checked.within && !team->cpus)
+		r = hc_idset_copy(checked.within, &team->within);
 	if (r < 0)
 		goto out;
 	team->members = calloc(wanted, sizeof(*team->members));
@@ -244,6 +265,7 @@ struct hc_team *hc_team_close(struct hc_team *team) {
 	pthread_cond_destroy(&team->work_cond);
 	pthread_mutex_destroy(&team->lock);
 	hc_idset_free(team->cpus);
+	hc_idset_free(team->within);
 	free(team->members);
 	free(team);
 	return NULL;

@@ -23,6 +23,8 @@ struct hc_team_opts {
 	unsigned threads; /* 0: the default of this machine (affinity and cgroup quota) */
 	/* One thread after another is pinned to one of them; NULL: the caller's affinity, not pinned. */
 	const struct hc_idset *cpus;
+	/* Without cpus: each thread may run on any of these, which are within the caller's affinity; NULL: as above. */
+	const struct hc_idset *within;
 };
 
 /* More threads than this are refused: no machine has more CPUs. */

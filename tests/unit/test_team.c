@@ -365,6 +365,41 @@ static void test_threads_on_cpus(void **state) {
 	hc_idset_free(places.allowed);
 }
 
+static int look_within(void *arg, uint64_t begin, uint64_t end, unsigned thread) {
+	struct places *places = arg;
+	(void)begin, (void)end, (void)thread;
+	struct hc_idset *mine = NULL;
+	if (hc_affinity_get(&mine) < 0 || strcmp(hc_idset_text(mine), hc_idset_text(places->allowed)) != 0)
+		places->wrong++;
+	hc_idset_free(mine);
+	return 0;
+}
+
+static void test_threads_within_a_set_of_cpus(void **state) {
+	(void)state;
+	struct hc_idset *allowed;
+	assert_ok(hc_affinity_get(&allowed));
+	/* All of them, and all but the first. */
+	for (unsigned less = 0; less < 2 && less < hc_idset_count(allowed); less++) {
+		struct places places = {0};
+		struct hc_idset *first = hc_idset_new();
+		assert_ok(hc_idset_copy(allowed, &places.allowed));
+		if (less)
+			assert_ok(hc_idset_add(first, (unsigned)hc_idset_next(allowed, 0)));
+		hc_idset_subtract(places.allowed, first);
+		struct hc_team_opts opts = {.size = sizeof(opts), .threads = 3, .within = places.allowed};
+		struct hc_team *team = NULL;
+		assert_ok(hc_team_open(&opts, &team));
+		struct hc_team_work work = {.nr_items = 300, .block = 1, .fn = look_within, .arg = &places};
+		assert_ok(hc_team_run(team, &work, NULL));
+		assert_int_equal(places.wrong, 0);
+		hc_team_close(team);
+		hc_idset_free(first);
+		hc_idset_free(places.allowed);
+	}
+	hc_idset_free(allowed);
+}
+
 static void test_options(void **state) {
 	(void)state;
 	struct hc_team *team = NULL;
@@ -389,6 +424,7 @@ int main(void) {
 	        cmocka_unit_test(test_forked_child),
 	        cmocka_unit_test(test_one_caller_at_a_time),
 	        cmocka_unit_test(test_threads_on_cpus),
+	        cmocka_unit_test(test_threads_within_a_set_of_cpus),
 	        cmocka_unit_test(test_options),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

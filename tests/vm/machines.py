@@ -71,6 +71,17 @@ def shows_cpuless_node(command):
     assert node["id"] == 1 and node["cpus"] == "" and node["has_memory"] and node["total_bytes"] > 0
 
 
+def shows_three_nodes(command):
+    """the third node has no processor, and distances are the machine's"""
+    document = json.loads(command.text)
+    assert [node["cpus"] for node in document["nodes"]] == ["0", "1", ""]
+    assert [list(node["distances"].values()) for node in document["nodes"]] == DISTANCES
+    assert document["nodes"][2]["nearest_cpus"] == 1
+
+
+# Node 2 is nearer to 1 than to 0: its number alone doesn't tell.
+DISTANCES = [[10, 20, 30], [20, 10, 15], [30, 15, 10]]
+
 MACHINES = {
     "two": Machine(
         ["-m", "640M", *memory("m0", 320), *memory("m1", 320),
@@ -102,4 +113,11 @@ MACHINES = {
          ("/vm_nodes cpuless", None),
          ("bench clear -s 8M -p 2M -e 2M -f default -l 1 -t 2 --node 1", measured_on_node_1),
          ("bench map -s 8M -p 2M -l 1 -t 2 --node 1", measured_on_node_1)]),
+    "three": Machine(
+        ["-m", "640M", *memory("m0", 320), *memory("m1", 160), *memory("m2", 160),
+         "-numa", "node,nodeid=0,cpus=0,memdev=m0", "-numa", "node,nodeid=1,cpus=1,memdev=m1", "-numa", "node,nodeid=2,memdev=m2",
+         *[word for a in range(3) for b in range(3) for word in ("-numa", f"dist,src={a},dst={b},val={DISTANCES[a][b]}")]],
+        [("reserve 2M@0=8 2M@1=8 2M@2=8", None),
+         ("status --json", shows_three_nodes),
+         ("/vm_nodes three", None)]),
 }

@@ -1,11 +1,12 @@
 /*
- * Maps and nodes, on machines with two: runs in a virtual machine that machines.py describes. Where a
+ * Maps and nodes, on machines with two or three: runs in a virtual machine that machines.py describes. Where a
  * page lies is asked of the kernel here, by move_pages(2), not of the library.
  *
- * usage: vm_nodes two|memoryless|cpuless
+ * usage: vm_nodes two|memoryless|cpuless|three
  */
 #include "support/support.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -27,7 +28,7 @@
 
 #define OPTS(...) (&(struct hc_map_opts){.size = sizeof(struct hc_map_opts), __VA_ARGS__})
 #define POPULATE HC_MAP_POPULATE
-#define NODES 2
+#define NODES 3 /* at most */
 /* What machines.py reserves on each node. */
 #define POOL 16
 
@@ -97,7 +98,7 @@ static uint64_t node_free(int node) {
 
 static void test_bound_pages_lie_on_their_node(void **state) {
 	(void)state;
-	for (int node = 0; node < NODES; node++)
+	for (int node = 0; node < 2; node++)
 		for (unsigned memfd = 0; memfd < 2; memfd++) {
 			struct hc_map *map;
 			unsigned flags = POPULATE | (memfd ? HC_MAP_MEMFD : 0);
@@ -114,7 +115,7 @@ static void test_bound_pages_lie_on_their_node(void **state) {
 /* The thread that populates runs on the other node: the map's policy counts. */
 static void test_binding_is_not_the_populating_threads_node(void **state) {
 	(void)state;
-	for (int node = 0; node < NODES; node++) {
+	for (int node = 0; node < 2; node++) {
 		struct hc_map *map;
 		assert_ok(hc_map_open(4 * page,
 		        OPTS(.flags = POPULATE | HC_MAP_MEMFD, .placement = HC_PLACE_BIND, .nodes = node ? "1" : "0",
@@ -149,7 +150,7 @@ static void test_other_pages_are_bound_too(void **state) {
 	(void)state;
 	const enum hc_page_kind kinds[] = {HC_PAGES_THP, HC_PAGES_BASE};
 	for (unsigned i = 0; i < 2; i++)
-		for (int node = 0; node < NODES; node++) {
+		for (int node = 0; node < 2; node++) {
 			struct hc_map *map;
 			assert_ok(hc_map_open(4 * page,
 			        OPTS(.kind = kinds[i], .flags = POPULATE, .placement = HC_PLACE_BIND,
@@ -164,6 +165,46 @@ static void test_other_pages_are_bound_too(void **state) {
 		}
 }
 
+/* The second half is touched on the other node's CPU, where the kernel puts it. */
+static int touch_on(int cpu, char *p, size_t len, size_t step) {
+	cpu_set_t before, set;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_getaffinity(0, sizeof(before), &before) < 0 || sched_setaffinity(0, sizeof(set), &set) < 0)
+		return -1;
+	for (size_t at = 0; at < len; at += step)
+		((volatile char *)p)[at] = 1;
+	return sched_setaffinity(0, sizeof(before), &before);
+}
+
+static void test_pages_of_maps_that_are_not_bound_are_where_numa_maps_has_them(void **state) {
+	(void)state;
+	size_t base = (size_t)sysconf(_SC_PAGESIZE);
+	/* numa_maps(5) counts pages of a pool as one, of THP as base pages. DONTFORK keeps the kernel from merging it with others. */
+	const struct {
+		enum hc_page_kind kind;
+		unsigned flags;
+		size_t step;
+	} rows[] = {{HC_PAGES_HUGETLB, 0, page}, {HC_PAGES_HUGETLB, HC_MAP_MEMFD, page}, {HC_PAGES_THP, 0, base},
+	        {HC_PAGES_BASE, 0, base}, {HC_PAGES_BASE, HC_MAP_MEMFD, base}};
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct hc_map *map;
+		unsigned on[NODES];
+		assert_ok(hc_map_open(
+		        8 * page, OPTS(.kind = rows[i].kind, .flags = rows[i].flags | HC_MAP_DONTFORK), &map));
+		char *p = hc_map_address(map);
+		assert_int_equal(touch_on(0, p, 4 * page, base), 0);
+		assert_int_equal(touch_on(1, p + 4 * page, 4 * page, base), 0);
+		assert_ok(hc_map_verify(map));
+		for (int node = 0; node < NODES; node++)
+			on[node] = numa_maps_pages(p, node);
+		assert_int_equal(on[0], 4 * page / rows[i].step);
+		assert_int_equal(on[1], 4 * page / rows[i].step);
+		assert_parts(map, on, rows[i].step);
+		hc_map_close(map);
+	}
+}
+
 /* All of node 1's pool. */
 static struct hc_map *fill_node_1(void) {
 	struct hc_map *all;
@@ -175,10 +216,12 @@ static struct hc_map *fill_node_1(void) {
 
 static void test_NM_11_bind_to_a_full_node_names_it(void **state) {
 	(void)state;
-	struct hc_map *all = fill_node_1();
+	struct hc_map *all = fill_node_1(), *map = NULL;
+	/* The C library keeps the heap of a thread that has ended, for the next one: it is there after the first. */
+	assert_int_equal(hc_map_open(4 * page, OPTS(.flags = POPULATE, .placement = HC_PLACE_BIND, .nodes = "1"), &map),
+	        -ENOMEM);
 	for (unsigned memfd = 0; memfd < 2; memfd++) {
 		struct holdings before = holdings_now();
-		struct hc_map *map = NULL;
 		/* The machine as a whole has enough. */
 		assert_true(pool_counter(page, "free_hugepages") >= 4);
 		assert_int_equal(hc_map_open(4 * page,
@@ -390,12 +433,120 @@ static void test_NM_04_node_is_shown_without_processors(void **state) {
 	hc_machine_free(machine);
 }
 
+/* ---- Three nodes, of which the last has no processor and is nearer to the second --------------------- */
+
+struct helpers {
+	const char *cpus; /* where all threads but this one may run */
+	unsigned seen, elsewhere;
+};
+
+/* hc_stop_fn: looks at every other thread of this process. */
+static int look_at_helpers(void *user) {
+	struct helpers *helpers = user;
+	DIR *folder = opendir("/proc/self/task");
+	const struct dirent *entry;
+	while (folder && (entry = readdir(folder))) {
+		char path[300], line[256];
+		if (atoi(entry->d_name) <= 0 || atoi(entry->d_name) == gettid())
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
+		FILE *status = fopen(path, "re");
+		while (status && fgets(line, sizeof(line), status)) {
+			char list[64] = "";
+			if (sscanf(line, "Cpus_allowed_list: %63s", list) != 1)
+				continue;
+			helpers->seen++;
+			helpers->elsewhere += strcmp(list, helpers->cpus) != 0;
+		}
+		if (status)
+			fclose(status);
+	}
+	if (folder)
+		closedir(folder);
+	return 0;
+}
+
+/* Where there is a helper at all it has to be there; also where its node's number is the higher one. */
+static void expect_helpers(const char *nodes, enum hc_placement placement, unsigned threads, const char *cpus) {
+	for (unsigned memfd = 0; memfd < 2; memfd++) {
+		struct helpers helpers = {.cpus = cpus};
+		struct hc_map *map;
+		assert_ok(hc_map_open(4 * page,
+		        OPTS(.flags = memfd ? HC_MAP_MEMFD : 0, .placement = placement, .nodes = nodes), &map));
+		struct hc_map_work_opts work = {
+		        .size = sizeof(work), .threads = threads, .stop = look_at_helpers, .user = &helpers};
+		assert_ok(hc_map_populate(map, &work, NULL));
+		assert_true(helpers.seen > 0);
+		assert_int_equal(helpers.elsewhere, 0);
+		if (threads > 1) {
+			helpers.seen = 0;
+			memset(hc_map_address(map), 0xa5, hc_map_length(map));
+			assert_ok(hc_map_reset(map, &work, NULL));
+			assert_int_equal(hc_is_clear(hc_map_address(map), hc_map_length(map)), 1);
+			assert_true(helpers.seen > 0);
+			assert_int_equal(helpers.elsewhere, 0);
+		}
+		hc_map_close(map);
+	}
+}
+
+static void test_NM_04_threads_run_on_the_nearest_processors(void **state) {
+	(void)state;
+	for (unsigned threads = 1; threads <= 2; threads++) {
+		expect_helpers("2", HC_PLACE_BIND, threads, "1");
+		expect_helpers("2", HC_PLACE_PREFERRED, threads, "1");
+		expect_helpers("1", HC_PLACE_BIND, threads, "1");
+		expect_helpers("0", HC_PLACE_BIND, threads, "0");
+		expect_helpers("1-2", HC_PLACE_INTERLEAVE, threads, "1");
+	}
+}
+
+/* Of the nearest processors none is allowed: those that are. Nobody is moved then. */
+static int on_cpu_0_alone(void *unused) {
+	(void)unused;
+	struct helpers helpers = {.cpus = "0"};
+	struct hc_map *map;
+	cpu_set_t set, after;
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	CHECK(sched_setaffinity(0, sizeof(set), &set) == 0);
+	CHECK(hc_map_open(4 * page,
+	              OPTS(.flags = POPULATE, .threads = 2, .placement = HC_PLACE_BIND, .nodes = "2",
+	                      .stop = look_at_helpers, .user = &helpers),
+	              &map) == 0);
+	CHECK(helpers.seen > 0 && helpers.elsewhere == 0);
+	CHECK(sched_getaffinity(0, sizeof(after), &after) == 0 && CPU_EQUAL(&set, &after));
+	hc_map_close(map);
+	return 0;
+}
+
+static void test_NM_04_processors_that_are_not_allowed_are_not_used(void **state) {
+	(void)state;
+	assert_int_equal(in_child(on_cpu_0_alone, NULL), 0);
+}
+
+/* A list that was given is obeyed, however far it is. */
+static void test_NM_04_a_list_counts_more_than_nearness(void **state) {
+	(void)state;
+	struct helpers helpers = {.cpus = "0"};
+	struct hc_map *map;
+	assert_ok(hc_map_open(4 * page,
+	        OPTS(.flags = POPULATE, .cpus = "0", .placement = HC_PLACE_BIND, .nodes = "2", .stop = look_at_helpers,
+	                .user = &helpers),
+	        &map));
+	assert_true(helpers.seen > 0);
+	assert_int_equal(helpers.elsewhere, 0);
+	assert_all_on(map, page, 2);
+	hc_map_close(map);
+}
+
 int main(int argc, char **argv) {
 	const struct CMUnitTest two[] = {
 	        cmocka_unit_test(test_bound_pages_lie_on_their_node),
 	        cmocka_unit_test(test_binding_is_not_the_populating_threads_node),
 	        cmocka_unit_test(test_interleaved_within_one_page_of_even),
 	        cmocka_unit_test(test_other_pages_are_bound_too),
+	        cmocka_unit_test(test_pages_of_maps_that_are_not_bound_are_where_numa_maps_has_them),
 	        cmocka_unit_test(test_NM_11_bind_to_a_full_node_names_it),
 	        cmocka_unit_test(test_part_of_a_node_is_given_back),
 	        cmocka_unit_test(test_preferred_says_what_it_got),
@@ -412,6 +563,11 @@ int main(int argc, char **argv) {
 	        cmocka_unit_test(test_NM_04_memory_of_a_node_without_processors),
 	        cmocka_unit_test(test_NM_04_node_is_shown_without_processors),
 	};
+	const struct CMUnitTest three[] = {
+	        cmocka_unit_test(test_NM_04_threads_run_on_the_nearest_processors),
+	        cmocka_unit_test(test_NM_04_processors_that_are_not_allowed_are_not_used),
+	        cmocka_unit_test(test_NM_04_a_list_counts_more_than_nearness),
+	};
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	page = (size_t)default_huge_page_size();
 	const char *machine = argc == 2 ? argv[1] : "";
@@ -421,6 +577,8 @@ int main(int argc, char **argv) {
 		return cmocka_run_group_tests(memoryless, NULL, NULL);
 	if (strcmp(machine, "cpuless") == 0)
 		return cmocka_run_group_tests(cpuless, NULL, NULL);
-	fprintf(stderr, "usage: vm_nodes two|memoryless|cpuless\n");
+	if (strcmp(machine, "three") == 0)
+		return cmocka_run_group_tests(three, NULL, NULL);
+	fprintf(stderr, "usage: vm_nodes two|memoryless|cpuless|three\n");
 	return 64;
 }
