@@ -105,6 +105,8 @@ QUICK=(-s 4M -l 2 -p base)
 		64 touching+pages+has+neither -f demand --chunk 2M
 		64 touching+pages+has+neither -f demand --populate-by futex
 		64 base+pages+are+no+transparent+huge+pages --thp -p base
+		64 not+with+transparent+huge+pages --memfd --thp
+		64 not+with+transparent+huge+pages --memfd -p base,thp
 		64 --cpus --cpus 0-99999
 		64 --node --node 0,1
 		64 is+not+the+number+of+a+node --node=
@@ -148,6 +150,19 @@ QUICK=(-s 4M -l 2 -p base)
 	[ "$(field '[.runs[] | select(.metric == "throughput") | .case | [.function, .random, .chunk, .populate_by] | map(tostring) | join("/")] | join(" ")')" = \
 		"demand/7/null/null populate/null/65536/madvise populate/null/65536/futex populate/null/1048576/madvise populate/null/1048576/futex" ]
 	[ "$(field '[.runs[] | select(.case.function == "populate" and .metric == "throughput") | .got.populated_by] | join(",")')" = madvise,futex,madvise,futex ]
+}
+
+@test "memory of a memfd: populated in each way, and named" {
+	run_hc bench map "${QUICK[@]}" -l 1 --memfd --populate-by madvise,futex,fallocate --format json
+	expect_status 0
+	[ "$(field '[.runs[] | select(.metric == "throughput") | .case | [.function, .memfd, .populate_by] | map(tostring) | join("/")] | join(" ")')" = \
+		"demand/true/null populate/true/madvise populate/true/futex populate/true/fallocate" ]
+	need_tool strace
+	ASAN_OPTIONS=detect_leaks=0 strace -f -o "$BATS_TEST_TMPDIR/trace" -e trace=memfd_create "$HC" bench map "${QUICK[@]}" -l 1 -f demand --memfd >/dev/null
+	grep -q 'memfd_create(.*) = [0-9]' "$BATS_TEST_TMPDIR/trace"
+	run_hc bench map -s 64M -l 1 -f demand --memfd
+	expect_status 0
+	refuse_stdout "THP"
 }
 
 @test "a chunk that is no whole number of pages is rounded up to one, once, and that is said" {

@@ -19,7 +19,7 @@
 
 /* ---- Options ------------------------------------------------------------- */
 
-enum { OPTION_THP = 256, OPTION_NODE, OPTION_CPUS, OPTION_BY, OPTION_CHUNK, OPTION_VICTIM };
+enum { OPTION_THP = 256, OPTION_NODE, OPTION_CPUS, OPTION_BY, OPTION_CHUNK, OPTION_MEMFD, OPTION_VICTIM };
 
 static const struct option options[] = {
         {"size", required_argument, NULL, 's'},
@@ -33,6 +33,7 @@ static const struct option options[] = {
         {"cpus", required_argument, NULL, OPTION_CPUS},
         {"populate-by", required_argument, NULL, OPTION_BY},
         {"chunk", required_argument, NULL, OPTION_CHUNK},
+        {"memfd", no_argument, NULL, OPTION_MEMFD},
         {"victim", no_argument, NULL, OPTION_VICTIM},
         {0},
 };
@@ -47,6 +48,7 @@ static const char help[] =
         "  -c, --cycles          cycles a page, where the machine counts them\n"
         "      --populate-by LIST  ways to populate: madvise, futex, fallocate, map (the library's choice)\n"
         "      --chunk LIST      bytes of a step of populating; 0: the library's choice (0)\n"
+        "      --memfd           memory of a memfd, mapped shared\n"
         "      --node N          on this node\n"
         "      --cpus LIST       one thread after another on these CPUs, as in 0-3,8\n"
         "      --victim          what other threads suffer meanwhile: waking up, mmap, faults\n";
@@ -134,6 +136,9 @@ static int option(void *state, const char *verb, int c, const char *value) {
 	case OPTION_THP:
 		bench->thp = true;
 		return 0;
+	case OPTION_MEMFD:
+		bench->memfd = true;
+		return 0;
 	case OPTION_NODE:
 		bench->node_text = value;
 		return 0;
@@ -167,6 +172,8 @@ static json_t *params_of(const struct map_bench *bench, const struct map_work *w
 		ok = json_object_set_new(params, "chunk", json_integer((json_int_t)work->chunk)) == 0;
 	if (ok && work->by != HC_POPULATE_CHOSEN)
 		ok = json_object_set_new(params, "populate_by", json_string(map_by_names[work->by - 1])) == 0;
+	if (ok && bench->memfd && work->function != FUNCTION_IDLE)
+		ok = json_object_set_new(params, "memfd", json_true()) == 0;
 	if (ok && bench->random_seed && work->function == FUNCTION_DEMAND)
 		ok = json_object_set_new(params, "random", json_integer((json_int_t)bench->random_seed)) == 0;
 	if (ok && *bench->node)

@@ -69,7 +69,7 @@ struct map_bench {
 	size_t nr_threads, nr_chunks;
 	enum hc_populate_by bys[MAP_LIST_MAX];
 	size_t nr_bys;
-	bool thp, cycles, victim;
+	bool thp, memfd, cycles, victim;
 	uint64_t random_seed; /* 0: in the order of addresses */
 	const char *page_text, *node_text, *cpus;
 

@@ -41,6 +41,8 @@ static int add_page_named(void *user, const char *item) {
 	const struct page_list *list = user;
 	const struct bench_run *run = list->run;
 	uint64_t base = hc_machine_memory(run->machine)->base_page_size, size;
+	if (strcmp(item, "thp") == 0 && list->bench->memfd)
+		return cli_usage(run->verb, "--memfd: not with transparent huge pages");
 	if (strcmp(item, "thp") == 0)
 		return add_page(list, HC_PAGES_THP, pmd_size(run));
 	int code = 0;
@@ -94,7 +96,8 @@ static int choose_pages(const struct page_list *list) {
 			        hc_size_exact(pool->page_size).s, hc_size_rounded(room).s,
 			        hc_size_rounded(bench->size).s, hc_size_arg(pool->page_size).s);
 	}
-	bool whole_thp = bench->size % pmd_size(run) == 0;
+	/* Of a memfd they are a matter of mounts and settings of their own. */
+	bool whole_thp = bench->size % pmd_size(run) == 0 && !bench->memfd;
 	if (code == 0 && (bench->thp || (room_has_thp(run->machine) && whole_thp)))
 		code = add_page(list, HC_PAGES_THP, pmd_size(run));
 	else if (code == 0 && hc_machine_thp(run->machine)->present == 1 && whole_thp)
@@ -186,6 +189,8 @@ static void drop_twice(struct map_bench *bench) {
 int map_pages_read(struct map_bench *bench) {
 	const struct bench_run *run = bench->run;
 	struct page_list list = {.bench = bench, .run = run};
+	if (bench->memfd && bench->thp)
+		return cli_usage(run->verb, "--memfd: not with transparent huge pages");
 	int code = room_check_rounds(run, "mapped", bench->size);
 	if (code)
 		return code;
@@ -208,7 +213,7 @@ struct hc_map_opts map_opts(const struct map_bench *bench, const struct map_page
 	        .size = sizeof(struct hc_map_opts),
 	        .kind = page->kind,
 	        .page_size = page->page_size,
-	        .flags = by == HC_POPULATE_BY_FALLOCATE ? HC_MAP_MEMFD : 0,
+	        .flags = bench->memfd || by == HC_POPULATE_BY_FALLOCATE ? HC_MAP_MEMFD : 0,
 	        .placement = *bench->node ? HC_PLACE_BIND : HC_PLACE_DEFAULT,
 	        .nodes = *bench->node ? bench->node : NULL,
 	};
