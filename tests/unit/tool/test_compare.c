@@ -302,6 +302,8 @@ static void test_what_cannot_be_said(void **state) {
 	comparison = of_runs(&made, "lower", a, 1, b, 3);
 	assert_int_equal(comparison->rows[0].verdict, COMPARE_NO_VERDICT);
 	assert_contains(comparison->rows[0].why, "one run of base");
+	assert_false(comparison->rows[0].values[0].has_stdev_pct);
+	assert_true(comparison->rows[0].values[1].has_stdev_pct);
 	assert_false(comparison->rows[0].has_interval);
 	end(&made, comparison);
 
@@ -352,6 +354,46 @@ static void add_cases(struct made *made, int side, const char *method, double fi
 	        "\"samples\":[%g]}]}",
 	        method, first, method, second);
 	add_text(made, side, text);
+}
+
+static void test_settings_that_differ_from_run_to_run_are_no_difference(void **state) {
+	(void)state;
+	struct made made = {0};
+	for (int side = 0; side < COMPARE_SIDES; side++) {
+		char text[768];
+		snprintf(text, sizeof(text),
+		        "{\"schema\":\"hugeclear-results/"
+		        "1\",\"host\":{\"boot_id\":\"%d\",\"cgroup\":{\"memory_left\":%d,\"cpu_quota_us\":%d},"
+		        "\"pools\":[{\"page_size\":2097152,\"total\":%d,\"free\":%d}]},"
+		        "\"runs\":[{\"bench\":\"b\",\"case\":{},\"unit\":\"s\",\"better\":\"lower\",\"mean\":1}]}",
+		        side, side, 7 + side, 512 + side, side);
+		add_text(&made, side, text);
+	}
+	struct comparison *comparison = compared(&made);
+	assert_int_equal(comparison->nr_notes, 2);
+	assert_string_equal(comparison->notes[0], "cgroup cpu_quota_us: 7 in base, 8 in patched");
+	assert_string_equal(comparison->notes[1], "pools 2M total: 512 in base, 513 in patched");
+	end(&made, comparison);
+}
+
+static void test_what_is_too_short_for_the_clock_has_no_verdict(void **state) {
+	(void)state;
+	struct made made = {0};
+	for (int side = 0; side < COMPARE_SIDES; side++) {
+		for (int i = 0; i < 4; i++) {
+			char text[512];
+			snprintf(text, sizeof(text),
+			        "{\"schema\":\"hugeclear-results/"
+			        "1\",\"runs\":[{\"bench\":\"b\",\"case\":{},\"unit\":\"s\",\"better\":\"lower\","
+			        "\"below_clock_resolution\":true,\"samples\":[%d]}]}",
+			        10 + side * 100 + i);
+			add_text(&made, side, text);
+		}
+	}
+	struct comparison *comparison = compared(&made);
+	assert_int_equal(comparison->rows[0].verdict, COMPARE_CANNOT_SAY);
+	assert_contains(comparison->rows[0].why, "clock");
+	end(&made, comparison);
 }
 
 static void test_across_and_metric(void **state) {
@@ -480,6 +522,8 @@ int main(void) {
 	        cmocka_unit_test(test_verdicts_follow_what_is_better),
 	        cmocka_unit_test(test_what_cannot_be_said),
 	        cmocka_unit_test(test_a_run_counts_once),
+	        cmocka_unit_test(test_settings_that_differ_from_run_to_run_are_no_difference),
+	        cmocka_unit_test(test_what_is_too_short_for_the_clock_has_no_verdict),
 	        cmocka_unit_test(test_across_and_metric),
 	        cmocka_unit_test(test_equal_sides_seldom_differ),
 	        cmocka_unit_test(test_a_slowdown_of_3_percent_is_found),
