@@ -10,6 +10,8 @@
 
 /* So many different values of a setting are named. */
 #define VALUES_MAX 4
+/* And so many settings. */
+#define DIFFERENCES_MAX 40
 
 /* What differs from run to run and says nothing of the machine. */
 static bool is_fleeting(const char *name) {
@@ -126,12 +128,20 @@ static int say_differences(json_t *settings[COMPARE_SIDES], struct comparison *c
 	int r = all && json_object_update_missing(all, settings[COMPARE_PATCHED]) == 0 ? 0 : -ENOMEM;
 	const char *name;
 	json_t *value;
+	size_t said = 0, left = 0;
 	json_object_foreach(all, name, value) {
-		json_t *base = json_object_get(settings[COMPARE_BASE], name),
-		       *patched = json_object_get(settings[COMPARE_PATCHED], name);
-		if (r == 0 && !(base && patched && json_equal(base, patched)))
-			r = say_difference(comparison, name, base, patched);
+		json_t *base = json_object_get(settings[COMPARE_BASE], name);
+		json_t *patched = json_object_get(settings[COMPARE_PATCHED], name);
+		if (r < 0 || (base && patched && json_equal(base, patched)))
+			continue;
+		if (said == DIFFERENCES_MAX)
+			left++;
+		else if ((r = say_difference(comparison, name, base, patched)) == 0)
+			said++;
 	}
+	if (r == 0 && left > 0)
+		r = compare_add_line(
+		        &comparison->notes, &comparison->nr_notes, "the machines differ in %zu more settings", left);
 	json_decref(all);
 	return r;
 }

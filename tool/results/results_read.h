@@ -13,7 +13,7 @@
 #include <jansson.h>
 
 /* Larger files are refused: 1,000 runs of 1,000 samples are 20 MB. */
-#define RESULTS_BYTES_MAX ((size_t)512 << 20)
+#define RESULTS_BYTES_MAX ((size_t)128 << 20)
 
 /* One quantity of one case, as it was measured in one process. All belongs to the document. */
 struct results_measured {
