@@ -123,6 +123,7 @@ long_tier() {
 	# What goes wrong only sometimes: threads, and processes that change the same pools.
 	rounds=${HC_ROUNDS:-20} suites tsan unit integration
 	rounds=${HC_ROUNDS:-20} suites gcc integration
+	step lint clang_tidy_deep lint_clang_tidy_deep || :
 	tap_program long verdicts tests/long/check_verdicts.py
 	tap_program long pages_given_back tests/long/check_pages_given_back.py
 	tap_program long bare_debian tests/long/debootstrap.sh "$results"
