@@ -91,6 +91,7 @@ struct map_thread {
 	struct map_thread_time sum;
 	uint64_t began_ns, ended_ns; /* of the last mapping */
 	struct latency faults;       /* or calls that populate */
+	bool populated;              /* some of the mapping that is being populated */
 };
 
 /* What a child leaves in shared memory. */
@@ -102,7 +103,7 @@ struct map_outcome {
 	uint64_t munmap_ns, cycles; /* all but the last of them sums over all mappings, as the next two */
 	uint64_t bytes;             /* that came */
 	uint64_t huge_bytes;        /* of them in pages of the size asked for; HC_UNKNOWN */
-	unsigned threads;           /* that took part */
+	unsigned threads;           /* that took part in a mapping, the most where it differed */
 	char threads_why[384], cycles_why[160];
 	enum hc_populate_by populated_by;
 	/* SIGBUS: what was touched, and in which mapping. */

@@ -39,6 +39,7 @@ struct job {
 	char *p;
 	size_t len;
 	bool clocked;
+	unsigned most_threads;  /* that populated one mapping */
 	_Atomic unsigned ready; /* threads that wait for the others; relaxed: the crew's lock orders the rest */
 };
 
@@ -113,6 +114,7 @@ static void note_step(void *user, unsigned thread, uint64_t len, uint64_t ns) {
 	if (thread >= job->work->threads)
 		return;
 	struct map_thread *own = &job->out->by_thread[thread];
+	own->populated = true;
 	own->sum.bytes += len;
 	own->sum.ns += ns;
 	latency_add(&own->faults, ns);
@@ -185,12 +187,15 @@ static int look(const struct job *job, struct hc_map *map) {
 static void note_state(struct job *job, const struct hc_map_state *state) {
 	struct map_outcome *out = job->out;
 	out->populated_by = state->populated_by;
-	/* A thread that found nothing left did nothing. */
+	/* A thread that found nothing left did nothing; in the next mapping it may be another. */
 	unsigned worked = 0;
-	for (unsigned t = 0; t < job->work->threads; t++)
-		worked += out->by_thread[t].sum.bytes > 0;
+	for (unsigned t = 0; t < job->work->threads; t++) {
+		worked += out->by_thread[t].populated;
+		out->by_thread[t].populated = false;
+	}
 	/* MAP_POPULATE has no steps. */
-	out->threads = worked > 0 ? worked : state->threads;
+	job->most_threads = hc_max(job->most_threads, worked > 0 ? worked : state->threads);
+	out->threads = job->most_threads;
 	if (state->threads_shortfall)
 		snprintf(out->threads_why, sizeof(out->threads_why), "%s", state->threads_shortfall);
 }

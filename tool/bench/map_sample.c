@@ -233,7 +233,7 @@ static void victim_values(struct map_work *work, const struct map_outcome *out, 
 /* Of all loops, as the table has them. */
 static void note_victims(struct map_bench *bench, struct map_work *work, size_t i) {
 	static const char *const wheres[] = {[VICTIM_SAME_CPU] = "same_cpu", [VICTIM_OTHER_CPU] = "other_cpu"};
-	static const char *const whats[] = {
+	static const char *const events[] = {
 	        [VICTIM_WAKEUP] = "wakeup", [VICTIM_MMAP] = "mmap", [VICTIM_FAULT] = "fault"};
 	json_t *got = bench->run->cases[i].got;
 	if (!work->victims || bench->run->cold)
@@ -244,7 +244,7 @@ static void note_victims(struct map_bench *bench, struct map_work *work, size_t 
 		for (int what = 0; what < VICTIM_WHATS; what++) {
 			const struct latency *latency = &work->victims->at[where][what];
 			char name[64];
-			snprintf(name, sizeof(name), "victim_%s_%s", wheres[where], whats[what]);
+			snprintf(name, sizeof(name), "victim_%s_%s", wheres[where], events[what]);
 			if (latency->count == 0)
 				continue;
 			json_t *seen = json_pack(
