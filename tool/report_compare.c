@@ -269,14 +269,16 @@ static void put_lines(FILE *out, const char *title, char *const *lines, size_t n
 	fputs("</ul>\n", out);
 }
 
+/* As the text of compare has it. */
 static void put_side(FILE *out, const char *title, const struct compare_side *side) {
 	fprintf(out, "<div><dt>%s</dt><dd>", title);
-	for (size_t i = 0; i < side->nr_documents && i < LINES_MAX; i++) {
-		fputs(i ? ", " : "", out);
-		html_text(out, side->documents[i]->name);
+	if (side->nr_documents > 1)
+		fprintf(out, "%s, ", hc_counted(side->nr_documents, "run").s);
+	html_text(out, side->documents[0]->name);
+	if (side->nr_documents > 1) {
+		fputs(" to ", out);
+		html_text(out, side->documents[side->nr_documents - 1]->name);
 	}
-	if (side->nr_documents > LINES_MAX)
-		fprintf(out, " and %s", hc_counted(side->nr_documents - LINES_MAX, "more file").s);
 	fputs("</dd></div>\n", out);
 }
 
