@@ -16,6 +16,10 @@ static json_t *value_object(const struct compare_value *v) {
 	        (json_int_t)v->nr_far);
 }
 
+static const char *statistics_of(const struct compare_row *row) {
+	return row->within_run ? "samples" : row->paired ? "rounds" : "runs";
+}
+
 static json_t *row_object(const struct compare_row *row) {
 	const struct results_measured *base = row->sides[COMPARE_BASE], *patched = row->sides[COMPARE_PATCHED];
 	json_t *object = json_pack("{s:s, s:s, s:O, s:s, s:s}", "bench", base->bench, "metric", base->metric, "case",
@@ -34,7 +38,7 @@ static json_t *row_object(const struct compare_row *row) {
 	        number_or_null(row->speedup > 0, row->speedup), "interval_pct",
 	        row->has_interval ? json_pack("[o, o]", results_number(row->low_pct), results_number(row->high_pct))
 	                          : json_null(),
-	        "statistics_of", row->within_run ? "samples" : "runs", "t", number_or_null(row->has_test, row->t), "df",
+	        "statistics_of", statistics_of(row), "t", number_or_null(row->has_test, row->t), "df",
 	        number_or_null(row->has_test, row->df), "p", number_or_null(row->has_test, row->p), "verdict",
 	        row->verdict == COMPARE_NO_VERDICT ? json_null() : json_string(compare_verdict_names[row->verdict]),
 	        "why", row->why);

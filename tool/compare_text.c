@@ -120,10 +120,11 @@ static bool mentions(const struct comparison *comparison, const char *part) {
 
 /* What is to be known of all tables. */
 static void print_legend(FILE *out, const struct comparison *comparison) {
-	bool within = false, pooled = false, converted = false;
+	bool within = false, pooled = false, paired = false, converted = false;
 	for (size_t i = 0; i < comparison->nr_rows; i++) {
 		within = within || comparison->rows[i].within_run;
-		pooled = pooled || !comparison->rows[i].within_run;
+		pooled = pooled || !(comparison->rows[i].within_run || comparison->rows[i].paired);
+		paired = paired || comparison->rows[i].paired;
 		converted = converted || comparison->rows[i].converted_from;
 	}
 	if (within)
@@ -131,6 +132,10 @@ static void print_legend(FILE *out, const struct comparison *comparison) {
 		        "Within one run a side: the intervals are of its samples, and say nothing of another run.");
 	if (pooled)
 		print_wrapped(out, "", "A run counts once, by its median; +- and intervals are of the runs.");
+	if (paired)
+		print_wrapped(out, "",
+		        "A run counts once, by its median; +- is of the runs. The change and its interval are of the "
+		        "rounds: of what a run is more or less than the one it was paired with.");
 	if (mentions(comparison, "GB") || mentions(comparison, "MB"))
 		print_wrapped(out, "", "GB = 10^9 bytes, MB = 10^6.");
 	if (mentions(comparison, "GiB") || mentions(comparison, "MiB"))

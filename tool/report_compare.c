@@ -197,7 +197,8 @@ static void put_value(FILE *out, const struct compare_row *row, int side) {
 		fprintf(out, " <small>\xc2\xb1&nbsp;%.*f&nbsp;%%</small>", value->stdev_pct < 99.95 ? 1 : 0,
 		        value->stdev_pct);
 	fprintf(out, "</td><td>%s</td>",
-	        row->within_run ? hc_counted(value->n, "sample").s : hc_counted(value->nr_runs, "run").s);
+	        row->within_run ? hc_counted(value->n, "sample").s
+	                        : hc_counted(value->nr_runs, row->paired ? "round" : "run").s);
 }
 
 static void put_percent(FILE *out, const char *stat, double value) {

@@ -10,6 +10,7 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "bench/turns.h"
 #include "cli.h"
 
 /* A sample is repeated until it takes this long, or this many steps of the clock where that is longer. */
@@ -136,7 +137,12 @@ static int take_sample(struct bench_run *run, void *state, size_t i, struct benc
 		ret_sample->values[m] = NAN;
 	if (cli_interrupted(NULL))
 		return -ECANCELED;
-	return run->bench->sample(state, i, run->cases[i].repeats, ret_sample);
+	int r = turn_begin();
+	if (r < 0)
+		return r;
+	r = run->bench->sample(state, i, run->cases[i].repeats, ret_sample);
+	turn_end();
+	return r;
 }
 
 /*

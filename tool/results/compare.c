@@ -140,11 +140,15 @@ static struct student_side student_of(const struct compare_value *value) {
 	return (struct student_side){.mean = value->value, .stdev = value->stdev, .n = value->has_stdev ? value->n : 0};
 }
 
+static void set_speedup(struct compare_row *row, double ratio) {
+	double better = row->sides[COMPARE_BASE]->higher_is_better ? ratio : 1 / ratio;
+	row->speedup = isfinite(better) && better > 0 ? better : 0;
+}
+
 static void fill_change(struct compare_row *row) {
 	const struct compare_value *a = &row->values[COMPARE_BASE], *b = &row->values[COMPARE_PATCHED];
 	row->has_change = statistics_change_pct(a->value, b->value, &row->change_pct);
-	double better = row->sides[COMPARE_BASE]->higher_is_better ? b->value / a->value : a->value / b->value;
-	row->speedup = isfinite(better) && better > 0 ? better : 0;
+	set_speedup(row, b->value / a->value);
 
 	struct student_side base = student_of(a), patched = student_of(b);
 	struct student_welch welch;
@@ -160,6 +164,53 @@ static void fill_change(struct compare_row *row) {
 		row->low_pct = (low - 1) * 100;
 		row->high_pct = (high - 1) * 100;
 	}
+}
+
+/* Base's value of each round and patched's. False where a run has no round, or no partner in it. */
+static bool pair_up(const struct compare_entry *base, const struct compare_entry *patched, size_t n, const char *unit,
+        bool *taken, struct student_pair *ret_pairs) {
+	/* Nearly always both sides are in the same order: a search from where the last one was ends at once. */
+	for (size_t i = 0, at = 0; i < n; i++, at = (at + 1) % n) {
+		const char *round = base[i].document->round;
+		size_t tries = 0;
+		for (; tries < n && (taken[at] || strcmp(patched[at].document->round, round) != 0); tries++)
+			at = (at + 1) % n;
+		if (!*round || tries == n)
+			return false;
+		taken[at] = true;
+		double factor = 1;
+		units_factor(base[i].run->unit, unit, &factor);
+		ret_pairs[i].a = base[i].run->median * factor;
+		units_factor(patched[at].run->unit, unit, &factor);
+		ret_pairs[i].b = patched[at].run->median * factor;
+	}
+	return true;
+}
+
+/* Where the runs are of rounds, what was filled in of the sides as wholes is replaced by what the rounds say. */
+static int fill_paired(
+        struct compare_row *row, const struct compare_entry *entries, size_t nr_base, size_t nr_patched) {
+	if (row->within_run || nr_base != nr_patched)
+		return 0;
+	struct student_pair *pairs = calloc(nr_base, sizeof(*pairs));
+	bool *taken = calloc(nr_base, sizeof(*taken));
+	struct student_paired paired;
+	int r = pairs && taken ? 0 : hc_fail_memory("no memory for %zu runs", nr_base);
+	row->paired = r == 0 && pair_up(entries, entries + nr_base, nr_base, row->unit, taken, pairs) &&
+	              student_paired(pairs, nr_base, COMPARE_ALPHA, &paired);
+	free(pairs);
+	free(taken);
+	if (!row->paired)
+		return r;
+	row->has_change = row->has_test = row->has_interval = true;
+	row->change_pct = (paired.ratio - 1) * 100;
+	set_speedup(row, paired.ratio);
+	row->t = paired.t;
+	row->df = paired.df;
+	row->p = paired.p;
+	row->low_pct = (paired.low - 1) * 100;
+	row->high_pct = (paired.high - 1) * 100;
+	return 0;
 }
 
 static void say(struct compare_row *row, enum compare_verdict verdict, const char *format, ...)
@@ -310,6 +361,9 @@ static int make_row(struct comparison *comparison, const struct compare_side sid
 		if (row->values[side].nr_runs == 1)
 			row->values[side].has_stdev = row->values[side].has_stdev_pct = false;
 	fill_change(row);
+	r = fill_paired(row, entries, nr_base, nr_patched);
+	if (r < 0)
+		return r;
 	judge_alone(row);
 	comparison->nr_rows++;
 	return 0;

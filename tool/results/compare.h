@@ -6,6 +6,9 @@
  * where a side has several files, one a process run or a boot, a run is one value, its median, and the
  * statistics are those of the runs. With one file a side they are those of the samples, which says
  * nothing about another run, so there is no verdict.
+ *
+ * Runs that were measured side by side, in rounds (results_document.round), are compared round by round: the change is
+ * that of the rounds, and what both sides of a round met takes no part.
  */
 #ifndef HC_RESULTS_COMPARE_H
 #define HC_RESULTS_COMPARE_H
@@ -60,10 +63,11 @@ struct compare_row {
 	double change_pct; /* of the value, whatever is better */
 	double speedup;    /* how many times as fast: above 1 is better for either direction. 0: not a number */
 	bool within_run;   /* the statistics are of samples */
+	bool paired;       /* they are of rounds, and so is the change */
 	bool has_interval;
 	double low_pct, high_pct; /* of change_pct, at 95 % */
 	bool has_test;
-	double t, df, p; /* Welch's */
+	double t, df, p; /* Welch's; of rounds Student's */
 	enum compare_verdict verdict;
 	char why[120]; /* what a reader must know of the verdict or its absence; may be "" */
 };

@@ -86,7 +86,7 @@ static int open_and_read(const char *path, char **ret_text, size_t *ret_len) {
 
 /* ---- One run -------------------------------------------------------------------- */
 
-/* A short name of printable text: it is matched, and shown in tables. */
+/* A short name of printable text: it is matched, and shown in tables. Of a run, or of the document. */
 static int take_word(const json_t *run, const char *field, bool needed, const char **ret_word) {
 	const json_t *value = json_object_get(run, field);
 	*ret_word = "";
@@ -312,6 +312,9 @@ static int take_document(json_t *root, struct results_document *document) {
 	document->host = host ? json_incref(host) : json_object();
 	document->notes = strings_of(json_object_get(root, "notes"));
 	document->interrupted = json_is_true(json_object_get(root, "interrupted"));
+	r = take_word(root, "round", false, &document->round);
+	if (r < 0)
+		return r;
 	if (json_is_string(json_object_get(root, "source")))
 		document->source = json_incref(json_object_get(root, "source"));
 	size_t n = json_array_size(runs);

@@ -40,6 +40,8 @@ struct results_document {
 	json_t *host;   /* an object; empty where the file has none */
 	json_t *notes;  /* an array of strings; empty where the file has none */
 	json_t *source; /* where a published table is from: a string, or NULL */
+	/* Equal in two files that were measured side by side, as a pair; "": none. */
+	const char *round;
 	bool interrupted;
 	struct results_measured *runs; /* as in the file */
 	size_t nr_runs;

@@ -111,3 +111,29 @@ bool student_ratio_interval(
 	*ret_high = high;
 	return true;
 }
+
+bool student_paired(const struct student_pair *pairs, size_t n, double alpha, struct student_paired *ret_paired) {
+	double sum = 0, squares = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!(pairs[i].a > 0) || !(pairs[i].b > 0))
+			return false;
+		sum += log(pairs[i].b / pairs[i].a);
+	}
+	double mean = sum / (double)n;
+	for (size_t i = 0; i < n; i++)
+		squares += (log(pairs[i].b / pairs[i].a) - mean) * (log(pairs[i].b / pairs[i].a) - mean);
+	if (n < 2 || !isfinite(squares) || !(squares > 0))
+		return false;
+	double error = sqrt(squares / (double)(n - 1) / (double)n), df = (double)(n - 1);
+	double margin = student_quantile(alpha, df) * error, t = mean / error;
+	struct student_paired paired = {.t = t,
+	        .df = df,
+	        .p = student_two_sided(t, df),
+	        .ratio = exp(mean),
+	        .low = exp(mean - margin),
+	        .high = exp(mean + margin)};
+	if (!isfinite(paired.t) || !isfinite(paired.low) || !isfinite(paired.high))
+		return false;
+	*ret_paired = paired;
+	return true;
+}

@@ -42,4 +42,21 @@ bool student_welch(const struct student_side *a, const struct student_side *b, s
 bool student_ratio_interval(
         const struct student_side *a, const struct student_side *b, double alpha, double *ret_low, double *ret_high);
 
+struct student_pair {
+	double a, b;
+};
+
+struct student_paired {
+	double t, df, p;
+	double ratio, low, high; /* b / a: the geometric mean of the pairs' ratios, and its interval */
+};
+
+/*
+ * Student's test of whether the ratios b / a of n pairs differ from 1, of their logarithms, and the interval at the
+ * level 1 - alpha, which holds 1 exactly where the test finds no difference. What the two of a pair share, as
+ * the same moment of a machine, takes no part. False, and nothing written, where there is no such thing: fewer than two
+ * pairs, a value that isn't above 0, or no deviation.
+ */
+bool student_paired(const struct student_pair *pairs, size_t n, double alpha, struct student_paired *ret_paired);
+
 #endif

@@ -437,13 +437,23 @@ static double normal(void) {
 }
 
 /* 10 runs a side of 5 samples, runs scatter by 1.5 %, samples of a run by 1 %; rows that share nothing. */
-static void simulate_side(struct made *made, int side, unsigned rows, double factor) {
-	for (int run = 0; run < 10; run++) {
-		char text[8192];
+#define SIMULATED_RUNS 10
+
+/* What the machine was at in each round, as both sides met it, and whether the files say that they did. */
+struct moments {
+	double factors[SIMULATED_RUNS];
+	bool told;
+};
+
+static void simulate_side(struct made *made, int side, unsigned rows, double factor, const struct moments *moments) {
+	for (int run = 0; run < SIMULATED_RUNS; run++) {
+		char text[8192], round[32] = "";
+		if (moments->told)
+			snprintf(round, sizeof(round), "\"round\":\"one/%d\",", run);
 		size_t at = (size_t)snprintf(text, sizeof(text),
-		        "{\"schema\":\"hugeclear-results/1\",\"host\":{\"kernel\":\"6\"},\"runs\":[");
+		        "{\"schema\":\"hugeclear-results/1\",%s\"host\":{\"kernel\":\"6\"},\"runs\":[", round);
 		for (unsigned row = 0; row < rows; row++) {
-			double mean = 10 * factor * (1 + 0.015 * normal());
+			double mean = 10 * factor * (1 + 0.015 * normal()) * moments->factors[run];
 			at += (size_t)snprintf(text + at, sizeof(text) - at,
 			        "%s{\"bench\":\"b\",\"metric\":\"m\",\"case\":{\"row\":%u},\"unit\":\"GiB/"
 			        "s\",\"better\":\"higher\",\"samples\":[",
@@ -458,13 +468,17 @@ static void simulate_side(struct made *made, int side, unsigned rows, double fac
 	}
 }
 
-/* Of so many comparisons of rows each: how many have a row of that verdict. */
-static unsigned simulate(unsigned comparisons, unsigned rows, double factor, bool (*counts)(enum compare_verdict)) {
+/* Of so many comparisons of rows each, on a machine that drifts: how many have a row of that verdict. */
+static unsigned simulate_drift(unsigned comparisons, unsigned rows, double factor, double drift, bool told,
+        bool (*counts)(enum compare_verdict)) {
 	unsigned found = 0;
 	for (unsigned i = 0; i < comparisons; i++) {
 		struct made made = {0};
-		simulate_side(&made, COMPARE_BASE, rows, 1);
-		simulate_side(&made, COMPARE_PATCHED, rows, factor);
+		struct moments moments = {.told = told};
+		for (int run = 0; run < SIMULATED_RUNS; run++)
+			moments.factors[run] = drift > 0 ? exp(drift * normal()) : 1;
+		simulate_side(&made, COMPARE_BASE, rows, 1, &moments);
+		simulate_side(&made, COMPARE_PATCHED, rows, factor, &moments);
 		struct comparison *comparison = compared(&made);
 		assert_int_equal(comparison->nr_rows, rows);
 		bool any = false;
@@ -474,6 +488,10 @@ static unsigned simulate(unsigned comparisons, unsigned rows, double factor, boo
 		end(&made, comparison);
 	}
 	return found;
+}
+
+static unsigned simulate(unsigned comparisons, unsigned rows, double factor, bool (*counts)(enum compare_verdict)) {
+	return simulate_drift(comparisons, rows, factor, 0, false, counts);
 }
 
 static bool is_a_difference(enum compare_verdict verdict) {
@@ -508,6 +526,93 @@ static void test_a_slowdown_of_3_percent_is_found(void **state) {
 	assert_true(found >= 32);
 }
 
+/* Neighbours take a tenth of the memory's speed in one round and give it back in the next. */
+static void test_rounds_see_through_drift(void **state) {
+	(void)state;
+	random_state = 1;
+	unsigned found = simulate_drift(40, 1, 1, 0.1, true, is_a_difference);
+	print_message("40 equal, in rounds: %u\n", found);
+	assert_true(found <= 4);
+	found = simulate_drift(1000, 1, 1, 0.1, true, is_a_difference);
+	print_message("1000 equal, in rounds: %u\n", found);
+	assert_true(found >= 30 && found <= 72);
+	found = simulate_drift(40, 1, 0.97, 0.1, true, is_slower);
+	print_message("40 slower by 3 %%, in rounds: %u\n", found);
+	assert_true(found >= 32);
+	/* Where the files don't say which runs were together, it is lost in the drift. */
+	found = simulate_drift(40, 1, 0.97, 0.1, false, is_slower);
+	print_message("40 slower by 3 %%, apart: %u\n", found);
+	assert_true(found <= 8);
+}
+
+/* ---- Rounds ---------------------------------------------------------------------------- */
+
+static void add_round(struct made *made, int side, const char *round, double sample) {
+	char text[512];
+	snprintf(text, sizeof(text),
+	        "{\"schema\":\"hugeclear-results/1\",\"round\":\"%s\",\"runs\":[{\"bench\":\"clear\",\"metric\":\"m\","
+	        "\"case\":{\"size\":4096},\"unit\":\"s\",\"better\":\"lower\",\"samples\":[%.17g]}]}",
+	        round, sample);
+	add_text(made, side, text);
+}
+
+/* Base 1, 2, 4 and 8; patched 10 % more, and a bit, whichever order the files are in. */
+static void test_runs_of_a_round_are_compared(void **state) {
+	(void)state;
+	struct made made = {0};
+	add_round(&made, COMPARE_BASE, "a/1", 1);
+	add_round(&made, COMPARE_BASE, "a/2", 2);
+	add_round(&made, COMPARE_BASE, "a/3", 4);
+	add_round(&made, COMPARE_BASE, "b/1", 8);
+	add_round(&made, COMPARE_PATCHED, "b/1", 8.8 * 1.01);
+	add_round(&made, COMPARE_PATCHED, "a/3", 4.4 / 1.01);
+	add_round(&made, COMPARE_PATCHED, "a/1", 1.1 * 1.01);
+	add_round(&made, COMPARE_PATCHED, "a/2", 2.2 / 1.01);
+	struct comparison *comparison = compared(&made);
+	const struct compare_row *row = &comparison->rows[0];
+	assert_true(row->paired && !row->within_run);
+	expect_pct(row, 10, 1e-9);
+	assert_true(row->df == 3 && row->low_pct > 7 && row->high_pct < 13 && fabs(row->speedup - 1 / 1.1) < 1e-9);
+	assert_int_equal(row->verdict, COMPARE_SLOWER);
+	/* The sides' own values stay what they are. */
+	assert_true(row->values[COMPARE_BASE].value == 3.75);
+	end(&made, comparison);
+}
+
+static void test_runs_without_a_partner_are_compared_as_sides(void **state) {
+	(void)state;
+	static const char *const rounds[][3] = {{"a/1", "a/2", "b/3"}, {"a/1", "a/2", "a/2"}, {"a/1", "a/1", "a/3"}};
+	for (size_t i = 0; i < sizeof(rounds) / sizeof(*rounds); i++) {
+		struct made made = {0};
+		for (int run = 0; run < 3; run++) {
+			add_round(&made, COMPARE_BASE, (const char *[]){"a/1", "a/2", "a/3"}[run], 1 << run);
+			add_round(&made, COMPARE_PATCHED, rounds[i][run], 1.1 * (1 << run));
+		}
+		struct comparison *comparison = compared(&made);
+		assert_false(comparison->rows[0].paired);
+		assert_int_not_equal(comparison->rows[0].verdict, COMPARE_SLOWER);
+		end(&made, comparison);
+	}
+	/* More of one side; then values of which there is no ratio. */
+	struct made made = {0};
+	for (int run = 0; run < 4; run++)
+		add_round(&made, COMPARE_BASE, (const char *[]){"a/1", "a/2", "a/3", "a/4"}[run], 1 << run);
+	for (int run = 0; run < 3; run++)
+		add_round(&made, COMPARE_PATCHED, (const char *[]){"a/1", "a/2", "a/3"}[run], 1 << run);
+	struct comparison *comparison = compared(&made);
+	assert_false(comparison->rows[0].paired);
+	end(&made, comparison);
+	made = (struct made){0};
+	for (int run = 0; run < 3; run++) {
+		add_round(&made, COMPARE_BASE, (const char *[]){"a/1", "a/2", "a/3"}[run], run - 5);
+		add_round(&made, COMPARE_PATCHED, (const char *[]){"a/1", "a/2", "a/3"}[run], run - 5.5);
+	}
+	comparison = compared(&made);
+	assert_false(comparison->rows[0].paired);
+	assert_true(comparison->rows[0].has_test);
+	end(&made, comparison);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_published_tables),
@@ -527,6 +632,9 @@ int main(void) {
 	        cmocka_unit_test(test_across_and_metric),
 	        cmocka_unit_test(test_equal_sides_seldom_differ),
 	        cmocka_unit_test(test_a_slowdown_of_3_percent_is_found),
+	        cmocka_unit_test(test_rounds_see_through_drift),
+	        cmocka_unit_test(test_runs_of_a_round_are_compared),
+	        cmocka_unit_test(test_runs_without_a_partner_are_compared_as_sides),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include "results/statistics.h"
 #include "results/student.h"
 
-static unsigned rows_of[3];
+static unsigned rows_of[4];
 
 static void expect_close(double got, const char *expected, double relative) {
 	double wanted = strtod(expected, NULL);
@@ -18,14 +18,39 @@ static void expect_close(double got, const char *expected, double relative) {
 		fail_msg("%.17g isn't %s", got, expected);
 }
 
-static struct student_side side_of(char *text) {
-	double values[64];
+#define VALUES_MAX 64
+
+static size_t values_of(char *text, double values[VALUES_MAX]) {
 	size_t n = 0;
 	for (char *rest = text, *end; *rest; rest = *end ? end + 1 : end)
 		values[n++] = strtod(rest, &end);
+	return n;
+}
+
+static struct student_side side_of(char *text) {
+	double values[VALUES_MAX];
+	size_t n = values_of(text, values);
 	struct statistics s;
 	assert_ok(statistics_of(values, n, &s));
 	return (struct student_side){.mean = s.mean, .stdev = s.stdev, .n = n};
+}
+
+static void check_paired(char **fields) {
+	double a[VALUES_MAX], b[VALUES_MAX];
+	struct student_pair pairs[VALUES_MAX];
+	size_t n = values_of(fields[1], a);
+	assert_int_equal(values_of(fields[2], b), n);
+	for (size_t i = 0; i < n; i++)
+		pairs[i] = (struct student_pair){a[i], b[i]};
+	struct student_paired paired;
+	assert_true(student_paired(pairs, n, 0.05, &paired));
+	expect_close(paired.t, fields[3], 1e-9);
+	expect_close(paired.df, fields[4], 0);
+	expect_close(paired.p, fields[5], 1e-8);
+	expect_close(paired.ratio, fields[6], 1e-12);
+	expect_close(paired.low, fields[7], 1e-9);
+	expect_close(paired.high, fields[8], 1e-9);
+	assert_int_equal(paired.low <= 1 && 1 <= paired.high, paired.p >= 0.05);
 }
 
 static void check_row(void *user, char **fields, unsigned nr_fields) {
@@ -41,6 +66,10 @@ static void check_row(void *user, char **fields, unsigned nr_fields) {
 		rows_of[1]++;
 		/* As near as scipy's are: with 40 digits the probabilities of its quantiles are off by up to 6e-9. */
 		expect_close(student_quantile(strtod(fields[2], NULL), strtod(fields[1], NULL)), fields[3], 1e-8);
+	} else if (strcmp(fields[0], "paired") == 0) {
+		assert_int_equal(nr_fields, 9);
+		rows_of[3]++;
+		check_paired(fields);
 	} else {
 		assert_int_equal(nr_fields, 8);
 		rows_of[2]++;
@@ -64,10 +93,11 @@ static void check_row(void *user, char **fields, unsigned nr_fields) {
 
 static void test_figures_of_scipy(void **state) {
 	(void)state;
-	assert_int_equal(fixture_rows("bench/student.tsv", check_row, NULL), 167);
+	assert_int_equal(fixture_rows("bench/student.tsv", check_row, NULL), 172);
 	assert_int_equal(rows_of[0], 110);
 	assert_int_equal(rows_of[1], 48);
 	assert_int_equal(rows_of[2], 9);
+	assert_int_equal(rows_of[3], 5);
 }
 
 static void test_BN_04_one_wild_value_is_not_significant(void **state) {
@@ -100,6 +130,13 @@ static void test_what_has_no_test(void **state) {
 	assert_false(student_ratio_interval(&zero, &spread, 0.05, &low, &high));
 	assert_false(student_ratio_interval(&(struct student_side){0.1, 1, 5}, &spread, 0.05, &low, &high));
 	assert_false(student_ratio_interval(&still, &other, 0.05, &low, &high));
+	/* No ratio of what isn't above 0; of one pair, and of pairs that are all alike, no deviation. */
+	struct student_paired paired;
+	assert_false(student_paired((struct student_pair[]){{1, 2}, {0, 2}, {1, 3}}, 3, 0.05, &paired));
+	assert_false(student_paired((struct student_pair[]){{1, 2}, {2, -2}, {1, 3}}, 3, 0.05, &paired));
+	assert_false(student_paired((struct student_pair[]){{1, 2}}, 1, 0.05, &paired));
+	assert_false(student_paired((struct student_pair[]){{1, 2}, {2, 4}, {4, 8}}, 3, 0.05, &paired));
+	assert_false(student_paired(NULL, 0, 0.05, &paired));
 }
 
 int main(void) {
