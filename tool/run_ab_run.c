@@ -231,7 +231,8 @@ int run_ab_run(struct run_ab_process *processes, size_t nr, uint64_t *random) {
 	int signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK), r = 0;
 	if (signals < 0)
 		r = hc_fail_errno(errno, "no descriptor for signals");
-	struct turns turns = {.processes = processes, .nr = 0, .random = random};
+	struct turns turns = {.processes = processes};
+	turns.random = random;
 	for (size_t i = 0; i < nr && r == 0; i++) {
 		r = start(&processes[i], nr > 1);
 		turns.nr = i + 1;

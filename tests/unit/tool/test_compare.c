@@ -581,12 +581,16 @@ static void test_runs_of_a_round_are_compared(void **state) {
 
 static void test_runs_without_a_partner_are_compared_as_sides(void **state) {
 	(void)state;
-	static const char *const rounds[][3] = {{"a/1", "a/2", "b/3"}, {"a/1", "a/2", "a/2"}, {"a/1", "a/1", "a/3"}};
+	static const char *const rounds[][2][3] = {
+	        {{"a/1", "a/2", "a/3"}, {"a/1", "a/2", "b/3"}},
+	        {{"a/1", "a/2", "a/3"}, {"a/1", "a/1", "a/3"}},
+	        {{"a/1", "a/1", "a/3"}, {"a/1", "a/2", "a/3"}},
+	};
 	for (size_t i = 0; i < sizeof(rounds) / sizeof(*rounds); i++) {
 		struct made made = {0};
 		for (int run = 0; run < 3; run++) {
-			add_round(&made, COMPARE_BASE, (const char *[]){"a/1", "a/2", "a/3"}[run], 1 << run);
-			add_round(&made, COMPARE_PATCHED, rounds[i][run], 1.1 * (1 << run));
+			add_round(&made, COMPARE_BASE, rounds[i][0][run], 1 << run);
+			add_round(&made, COMPARE_PATCHED, rounds[i][1][run], 1.1 * (1 << run));
 		}
 		struct comparison *comparison = compared(&made);
 		assert_false(comparison->rows[0].paired);
