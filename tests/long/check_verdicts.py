@@ -20,8 +20,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BENCHES = {
-    "clear": "bench clear -p thp -s 16M -e 2M -f patched -l 60 --cpus {cpu}",
-    "map": "bench map -p thp -s 64M -f populate -l 30 --cpus {cpu}",
+    "clear": "bench clear -p thp -s 64M -e 2M -f patched -l 60 --cpus {cpu}",
+    "map": "bench map -p thp -s 16M -f populate -l 60 --cpus {cpu}",
 }
 SLOWER = "import json, sys; d = json.load(sys.stdin)\nfor r in d['runs']: r['samples'] = [s * 0.97 for s in r['samples']]\njson.dump(d, sys.stdout)"
 
