@@ -449,6 +449,9 @@ without_policy() {
 		expect_stderr "the results can't be written to '$path'"
 		[ -z "$stdout" ] || seen
 	done
+	"$HC" bench clear "${QUICK[@]}" -e whole -o - >/dev/full 2>"$BATS_TEST_TMPDIR/stderr" || status=$?
+	[ "$status" = 1 ]
+	grep -q "standard output" "$BATS_TEST_TMPDIR/stderr"
 	run_hc bench clear "${QUICK[@]}" -e whole -o /dev/full
 	expect_status 1
 	expect_stderr "No space left on device"

@@ -129,6 +129,9 @@ full() {
 		expect_stderr "avx512f"
 		[ -z "$stdout" ]
 	done
+	HUGECLEAR_PROCESSOR_MASK=clzero,avx run_hc status --help
+	expect_status 0
+	expect_stdout "usage:"
 	HUGECLEAR_PROCESSOR_MASK=avx2,dczva, run_hc status
 	expect_status 0
 }

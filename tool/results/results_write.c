@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -155,8 +156,10 @@ int results_file_commit(struct results_file *file, const json_t *document) {
 			r = fail_path(r, file);
 	} else {
 		r = hc_write_all(file->fd, text, len + 1);
+		bool standard = strcmp(file->path, "-") == 0;
 		if (r < 0)
-			r = hc_fail_errno(-r, "the results can't be written to '%s'", file->path);
+			r = hc_fail_errno(-r, "the results can't be written to %s%s%s", standard ? "" : "'",
+			        standard ? "standard output" : file->path, standard ? "" : "'");
 	}
 	free(text);
 	return r;
