@@ -181,7 +181,8 @@ HC_API int hc_map_open(size_t len, const struct hc_map_opts *opts, struct hc_map
 /*
  * Unmaps all of it, closes the memfd, and frees the object. Takes and returns
  * NULL. Other mappings and duplicates of the memfd keep its pages. In a forked child it does
- * nothing and returns NULL: the object is its parent's.
+ * nothing and returns NULL: the object is its parent's. While an arena is made of it, it does nothing and
+ * returns map.
  */
 HC_API struct hc_map *hc_map_close(struct hc_map *map);
 
@@ -270,7 +271,7 @@ HC_API int hc_map_verify(struct hc_map *map);
  * has never been. opts (populate_by 0) and done may be NULL; *done are the bytes that are
  * zero, with one thread the first ones.
  *
- * Returns 0; -ECANCELED after stop; -ECHILD; for hugetlb memfds errors as hc_map_populate().
+ * Returns 0; -ECANCELED after stop; -ECHILD; -EBUSY while an arena is made of the map; for hugetlb memfds errors as hc_map_populate().
  */
 HC_API int hc_map_reset(struct hc_map *map, const struct hc_map_work_opts *opts, uint64_t *done);
 
@@ -284,7 +285,7 @@ HC_API int hc_map_reset(struct hc_map *map, const struct hc_map_work_opts *opts,
  * hc_map_populate() before they are touched again.
  *
  * Returns 0; -EINVAL for a range that isn't within the map; -EBUSY where
- * pages stayed (locked ones, mlock(2)); -ECHILD; -ENOMEM.
+ * pages stayed (locked ones, mlock(2)), and while an arena is made of the map; -ECHILD; -ENOMEM.
  */
 HC_API int hc_map_discard(struct hc_map *map, size_t offset, size_t len, uint64_t *done);
 

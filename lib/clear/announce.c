@@ -14,6 +14,8 @@ FROM_SANITIZER void *__asan_region_is_poisoned(void *begin, size_t size);
 /* "noabort" means that the program's halt_on_error decides, as in the interceptor of memset(). */
 FROM_SANITIZER void __asan_report_store_n_noabort(void *p, long size);
 FROM_SANITIZER void __asan_report_load_n_noabort(void *p, long size);
+FROM_SANITIZER void __asan_poison_memory_region(const volatile void *p, size_t size);
+FROM_SANITIZER void __asan_unpoison_memory_region(const volatile void *p, size_t size);
 FROM_SANITIZER void __tsan_write_range(void *p, long size);
 FROM_SANITIZER void __tsan_read_range(void *p, long size);
 FROM_SANITIZER void __msan_unpoison(const volatile void *p, size_t size);
@@ -40,4 +42,14 @@ void hc_announce_read(const void *p, size_t len) {
 	}
 	if (__tsan_read_range)
 		__tsan_read_range(begin, (long)len);
+}
+
+void hc_announce_free(void *p, size_t len) {
+	if (__asan_poison_memory_region)
+		__asan_poison_memory_region(p, len);
+}
+
+void hc_announce_given(void *p, size_t len) {
+	if (__asan_unpoison_memory_region)
+		__asan_unpoison_memory_region(p, len);
 }

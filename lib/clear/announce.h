@@ -21,6 +21,10 @@
  */
 void hc_announce_write(void *p, size_t len);
 
+/* Nobody may touch the range from here on, until it is given out again: AddressSanitizer reports who does. */
+void hc_announce_free(void *p, size_t len);
+void hc_announce_given(void *p, size_t len);
+
 /* Called by the thread that is about to read the range; MemorySanitizer isn't told. */
 void hc_announce_read(const void *p, size_t len);
 

@@ -125,9 +125,30 @@ int hc_map_check_owner(const struct hc_map *map) {
 	return 0;
 }
 
+int hc_map_hold(struct hc_map *map) {
+	int r = hc_map_check_owner(map);
+	if (r == 0)
+		atomic_fetch_add_explicit(&map->holders, 1, memory_order_relaxed);
+	return r;
+}
+
+void hc_map_let_go(struct hc_map *map) {
+	atomic_fetch_sub_explicit(&map->holders, 1, memory_order_relaxed);
+}
+
+int hc_map_check_free(const struct hc_map *map, const char *wanted) {
+	int r = hc_map_check_owner(map);
+	if (r == 0 && atomic_load_explicit(&map->holders, memory_order_relaxed) > 0)
+		return hc_fail(
+		        EBUSY, "the map can't be %s while an arena is made of it, or I/O attached to it", wanted);
+	return r;
+}
+
 struct hc_map *hc_map_close(struct hc_map *map) {
 	if (!map || map->pid != getpid())
 		return NULL;
+	if (hc_map_check_free(map, "closed") < 0)
+		return map;
 	if (map->address)
 		munmap(map->address, map->length);
 	if (map->fd >= 0)

@@ -5,6 +5,7 @@
 #ifndef HC_MAP_MAPPING_H
 #define HC_MAP_MAPPING_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -25,6 +26,9 @@ struct hc_map {
 	unsigned flags;
 	enum hc_placement placement;
 	struct hc_idset *nodes; /* NULL with the default placement */
+
+	/* Arenas and rings that use its memory; relaxed: who lets go has ended its use before. */
+	_Atomic unsigned holders;
 
 	struct hc_map_state state;
 	char *shortfall, *threads_shortfall; /* what state points to */
@@ -85,6 +89,16 @@ int hc_survey_check(const struct hc_map *map);
 
 /* -EINVAL for NULL, -ECHILD in a forked child. */
 int hc_map_check_owner(const struct hc_map *map);
+
+/*
+ * While somebody holds a map its memory isn't reset, discarded or unmapped: -EBUSY. -EINVAL for NULL, -ECHILD.
+ * For what is built on maps.
+ */
+int hc_map_hold(struct hc_map *map);
+void hc_map_let_go(struct hc_map *map);
+
+/* As hc_map_check_owner(), and -EBUSY where somebody holds the map. */
+int hc_map_check_free(const struct hc_map *map, const char *wanted);
 
 /* This machine's root, with room for the descriptors that are needed beside it: -EMFILE, -ENFILE. */
 int hc_map_open_root(struct hc_root *ret_root);

@@ -153,7 +153,7 @@ int hc_map_reset(struct hc_map *map, const struct hc_map_work_opts *caller_opts,
 	if (!done)
 		done = &ignored;
 	*done = 0;
-	int r = hc_map_check_owner(map);
+	int r = hc_map_check_free(map, "reset");
 	if (r == 0)
 		r = hc_opts_check(caller_opts, sizeof(opts), &opts);
 	if (r == 0 && opts.populate_by != HC_POPULATE_CHOSEN)
@@ -216,7 +216,7 @@ static int give_back(const struct hc_map *map, size_t offset, size_t len) {
 int hc_map_discard(struct hc_map *map, size_t offset, size_t len, uint64_t *done) {
 	if (done)
 		*done = 0;
-	int r = hc_map_check_owner(map);
+	int r = hc_map_check_free(map, "discarded");
 	if (r < 0)
 		return r;
 	uint64_t end, from;
