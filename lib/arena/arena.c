@@ -125,8 +125,10 @@ static int read_topology(struct hc_arena *arena) {
 static void destroy(struct hc_arena *arena) {
 	hc_scrubber_end(arena);
 	hc_descriptors_end(arena);
-	if (arena->memory && arena->nr_frames)
-		hc_announce_given(arena->memory, (size_t)(arena->nr_frames << arena->frame_shift));
+	/* Free frames may be touched again: they are the caller's. */
+	if (arena->poisoned_begin < arena->poisoned_end)
+		hc_announce_given(hc_arena_at(arena, arena->poisoned_begin),
+		        (size_t)((arena->poisoned_end - arena->poisoned_begin) << arena->frame_shift));
 	if (arena->map)
 		hc_map_let_go(arena->map);
 	if (arena->mapped)
@@ -145,12 +147,7 @@ static void destroy(struct hc_arena *arena) {
 
 static int fill_in(struct hc_arena *arena, const struct hc_arena_opts *opts) {
 	int r = lay_out(arena, opts);
-	if (r < 0) {
-		/* Nothing of it is known to be the arena's. */
-		arena->nr_frames = 0;
-		return r;
-	}
-	if (opts->map)
+	if (r == 0 && opts->map)
 		r = hc_map_hold(opts->map);
 	if (r == 0)
 		arena->map = opts->map;
@@ -171,7 +168,7 @@ static int fill_in(struct hc_arena *arena, const struct hc_arena_opts *opts) {
 }
 
 int hc_arena_open(const struct hc_arena_opts *caller_opts, struct hc_arena **ret_arena) {
-	struct hc_arena_opts opts;
+	struct hc_arena_opts opts = {0};
 	int r = hc_opts_check(caller_opts, sizeof(opts), &opts);
 	if (r == 0)
 		r = check_opts(&opts);
@@ -183,6 +180,7 @@ int hc_arena_open(const struct hc_arena_opts *caller_opts, struct hc_arena **ret
 	pthread_mutex_init(&arena->sections_lock, NULL);
 	pthread_cond_init(&arena->section_ready, NULL);
 	pthread_mutex_init(&arena->scrubber_lock, NULL);
+	arena->poisoned_begin = UINT64_MAX;
 	arena->flags = opts.flags;
 	arena->node_of = opts.node_of;
 	arena->user = opts.user;

@@ -158,6 +158,9 @@ struct hc_arena {
 	int first_node;               /* that was found: for who asks for none */
 	struct hc_topology *topology; /* for distances; NULL: not known */
 
+	/* What was ever free again, for the sanitizers; relaxed: who closes is alone. In frames. */
+	_Atomic uint64_t poisoned_begin, poisoned_end;
+
 	pthread_mutex_t scrubber_lock; /* guards scrubber */
 	struct hc_scrubber *scrubber;
 };
@@ -240,7 +243,7 @@ void hc_buddy_let_go(struct hc_arena *arena, struct hc_frame *frame);
 void hc_word_set(struct hc_frame *frame, uint64_t to);
 
 /* For the sanitizers: nobody may touch a free frame. */
-void hc_frame_poison(const struct hc_arena *arena, const struct hc_frame *frame, unsigned order);
+void hc_frame_poison(struct hc_arena *arena, const struct hc_frame *frame, unsigned order);
 void hc_frame_unpoison(const struct hc_arena *arena, const struct hc_frame *frame, unsigned order);
 
 #endif

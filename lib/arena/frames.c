@@ -58,8 +58,8 @@ int hc_frame_of(struct hc_arena *arena, const void *address, struct hc_frame **r
 		return hc_fail(EAGAIN, "the section of %p isn't ready: hc_arena_wait()", address);
 	/* Who owns the frame finds its head at once. Of one that is free, or another's, it may be changing. */
 	struct hc_frame *head = find_head(arena, index);
-	if (!head) {
-		struct hc_arena_node *node = hc_arena_node(arena, arena->frames[index].node);
+	struct hc_arena_node *node = hc_arena_node(arena, arena->frames[index].node);
+	if (!head && node) {
 		pthread_mutex_lock(&arena->sections_lock);
 		pthread_mutex_lock(&node->lock);
 		head = find_head(arena, index);
@@ -92,8 +92,18 @@ uint64_t *hc_frame_words(struct hc_frame *frame) {
 	return frame->words;
 }
 
-void hc_frame_poison(const struct hc_arena *arena, const struct hc_frame *frame, unsigned order) {
-	hc_announce_free(hc_frame_address(arena, frame), (size_t)1 << (order + arena->frame_shift));
+void hc_frame_poison(struct hc_arena *arena, const struct hc_frame *frame, unsigned order) {
+	if (!hc_announce_free(hc_frame_address(arena, frame), (size_t)1 << (order + arena->frame_shift)))
+		return;
+	uint64_t begin = (uint64_t)(frame - arena->frames), end = begin + (UINT64_C(1) << order);
+	uint64_t least = atomic_load_explicit(&arena->poisoned_begin, memory_order_relaxed);
+	while (begin < least && !atomic_compare_exchange_weak_explicit(&arena->poisoned_begin, &least, begin,
+	                                memory_order_relaxed, memory_order_relaxed))
+		continue;
+	uint64_t most = atomic_load_explicit(&arena->poisoned_end, memory_order_relaxed);
+	while (end > most && !atomic_compare_exchange_weak_explicit(
+	                             &arena->poisoned_end, &most, end, memory_order_relaxed, memory_order_relaxed))
+		continue;
 }
 
 void hc_frame_unpoison(const struct hc_arena *arena, const struct hc_frame *frame, unsigned order) {

@@ -188,7 +188,7 @@ static int make_scrubber(
 }
 
 int hc_arena_scrubber_start(struct hc_arena *arena, const struct hc_scrubber_opts *caller_opts) {
-	struct hc_scrubber_opts opts;
+	struct hc_scrubber_opts opts = {0};
 	int r = hc_arena_check_owner(arena);
 	if (r == 0)
 		r = hc_opts_check(caller_opts, sizeof(opts), &opts);

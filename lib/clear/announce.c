@@ -44,9 +44,11 @@ void hc_announce_read(const void *p, size_t len) {
 		__tsan_read_range(begin, (long)len);
 }
 
-void hc_announce_free(void *p, size_t len) {
-	if (__asan_poison_memory_region)
-		__asan_poison_memory_region(p, len);
+bool hc_announce_free(void *p, size_t len) {
+	if (!__asan_poison_memory_region)
+		return false;
+	__asan_poison_memory_region(p, len);
+	return true;
 }
 
 void hc_announce_given(void *p, size_t len) {

@@ -9,6 +9,7 @@
 #ifndef HC_CLEAR_ANNOUNCE_H
 #define HC_CLEAR_ANNOUNCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -21,8 +22,8 @@
  */
 void hc_announce_write(void *p, size_t len);
 
-/* Nobody may touch the range from here on, until it is given out again: AddressSanitizer reports who does. */
-void hc_announce_free(void *p, size_t len);
+/* Nobody may touch the range from here on, until it is given out again: AddressSanitizer reports who does. False: there is none. */
+bool hc_announce_free(void *p, size_t len);
 void hc_announce_given(void *p, size_t len);
 
 /* Called by the thread that is about to read the range; MemorySanitizer isn't told. */

@@ -22,15 +22,17 @@ import tempfile
 
 FENCES = {"sfence", "mfence"}
 STREAMING = re.compile(r"v?movnt(?!dqa$)\w+|v?maskmov(?:dqu|q)|movdir(?:64b|i)|clzero")
-# Files of lib/clear that may hold more than the baseline, and what.
+# Files of lib/clear and lib/arena that may hold more than the baseline, and what.
 METHOD_FILES = {
     "x86_avx2.c": {"AVX"},
+    "fill_x86_avx2.c": {"AVX"},
     "x86_avx512.c": {"AVX", "AVX-512"},
+    "fill_x86_avx512.c": {"AVX", "AVX-512"},
     "x86_movdir64b.c": {"MOVDIR"},
     "x86_clzero.c": {"CLZERO"},
 }
-# The objects whose undefined symbols are the methods.
-METHOD_TABLE = "methods_x86.c"
+# The objects whose undefined symbols are the methods: the table, and who chooses how descriptors are filled.
+METHOD_TABLES = ["methods_x86.c", "fill_x86.c"]
 # Each has to be found in some object: a check that looks at nothing finds nothing. (Compilers differ in the type.)
 STREAMING_KNOWN = ["movnti", "movnt(?:dq|ps|pd)", "vmovnt(?:dq|ps|pd)", "movdir64b", "clzero"]
 
@@ -218,7 +220,7 @@ def objects(build):
 def check(build):
     tap, streaming = Tap(), set()
     found = list(objects(build))
-    methods = {name for path, source, _ in found if source == METHOD_TABLE for name, _ in names(path, "-u")}
+    methods = {name for path, source, _ in found if source in METHOD_TABLES for name, _ in names(path, "-u")}
     for path, source, options in found:
         title = path.relative_to(build)
         code = functions(path)
@@ -240,7 +242,7 @@ def check(build):
     seen = {source for _, source, _ in found}
     tap.line(
         "every file of a method was looked at",
-        [f"no object of {source}" for source in [*METHOD_FILES, METHOD_TABLE] if source not in seen],
+        [f"no object of {source}" for source in [*METHOD_FILES, *METHOD_TABLES] if source not in seen],
     )
     return tap.plan()
 

@@ -143,7 +143,7 @@ static void check_sums(struct model *model) {
 
 static void run_model(size_t frames, size_t skew, uint64_t seed, unsigned steps) {
 	static struct model model;
-	char *memory = aligned_alloc(FRAME << (ORDERS - 1), (size_t)(FRAMES_MAX + 64) * FRAME);
+	char *memory = aligned_alloc(FRAME << (ORDERS - 1), ((size_t)FRAMES_MAX / 64 + 2) * 64 * FRAME);
 	assert_non_null(memory);
 	model = (struct model){.memory = memory + skew * FRAME, .frames = frames, .skew = skew, .random = seed};
 	assert_ok(hc_arena_open(&(struct hc_arena_opts){.size = sizeof(struct hc_arena_opts),
