@@ -428,14 +428,14 @@ static void test_a_large_frame_touches_one_descriptor(void **state) {
 	assert_ok(hc_frame_put(arena, frame));
 	size_t touched = 0;
 	for (size_t i = 0; i < frames; i++)
-		touched += memcmp(before + i * 64, &arena->frames[i], 64) != 0;
+		touched += memcmp(before + i * 64, (const char *)&arena->frames[i], 64) != 0;
 	/* The frame, and the one that was behind it on the list. */
 	assert_int_equal(touched, 2);
 	memcpy(before, arena->frames, size);
 	assert_ok(hc_arena_free(arena, frame, 18));
 	touched = 0;
 	for (size_t i = 0; i < frames; i++)
-		touched += memcmp(before + i * 64, &arena->frames[i], 64) != 0;
+		touched += memcmp(before + i * 64, (const char *)&arena->frames[i], 64) != 0;
 	assert_int_equal(touched, 2);
 	free(before);
 	close_arena(arena);
