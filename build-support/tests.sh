@@ -42,16 +42,18 @@ build_step() { # BUILD
 # Runs suites of a build, $rounds times where that is set. A suite that runs nothing, and a program that
 # dies, count as failed.
 suites() { # BUILD SUITE...
-	local build=$1 suite
+	local build=$1 suite stress
 	shift
 	for suite; do
 		local name="${rounds:+long.}$build.$suite" began=$SECONDS run=()
 		# These have a use for huge pages.
 		case $suite in integration | cli) run=(run_with_pages) ;; esac
+		# Together a minute of threads that use an arena; most where their races would be seen.
+		case $build in tsan) stress=30 ;; asan) stress=20 ;; *) stress=5 ;; esac
 		rm -f "build/$build/meson-logs/$name.json"
 		begin "$name"
 		# Sanitizers of this age don't know how far newer kernels spread addresses.
-		"${run[@]}" setarch -R meson test -C "build/$build" --no-rebuild --print-errorlogs \
+		HC_STRESS_SECONDS=${HC_STRESS_SECONDS:-$stress} "${run[@]}" setarch -R meson test -C "build/$build" --no-rebuild --print-errorlogs \
 			--suite "$suite" --repeat "${rounds:-1}" --logbase "$name" </dev/null >"$results/$name.log" 2>&1 || :
 		printf '%-8s %-14s (%d s) ' "${rounds:+long }$build" "$suite" $((SECONDS - began))
 		build-support/tally.py log "$results/all" "$name" "build/$build/meson-logs/$name.json" || :
@@ -123,6 +125,9 @@ long_tier() {
 	# What goes wrong only sometimes: threads, and processes that change the same pools.
 	rounds=${HC_ROUNDS:-20} suites tsan unit integration
 	rounds=${HC_ROUNDS:-20} suites gcc integration
+	# The timeout of a test is 120 s.
+	rounds=1 HC_STRESS_SECONDS=100 suites asan unit
+	rounds=1 HC_STRESS_SECONDS=100 suites tsan unit
 	step lint clang_tidy_deep lint_clang_tidy_deep || :
 	tap_program long verdicts tests/long/check_verdicts.py
 	tap_program long pages_given_back tests/long/check_pages_given_back.py

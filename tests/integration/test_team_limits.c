@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <hugeclear/arena.h>
 #include <hugeclear/clear.h>
 
 #include "support/child.h"
@@ -222,6 +224,38 @@ static void test_default_chunk_by_threads_that_run(void **state) {
 	in_group(&group, clear_with_one_task);
 }
 
+/* In parallel by the caller alone, deferred at first use, and no scrubber, which is said. */
+static int arena_with_one_task(void *arg) {
+	(void)arg;
+	static const enum hc_arena_init ways[] = {HC_ARENA_PARALLEL, HC_ARENA_DEFERRED, HC_ARENA_MEMSET_THEN_INIT};
+	size_t len = (size_t)1 << 30;
+	void *space = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		struct hc_arena_opts opts = {
+		        .size = sizeof(opts), .memory = space, .length = len, .init = ways[i], .threads = 8};
+		struct hc_arena *arena = NULL;
+		struct hc_arena_stats stats = {.size = sizeof(stats)};
+		bool ok = hc_arena_open(&opts, &arena) == 0 && hc_arena_wait(arena) == 0 &&
+		          hc_arena_check(arena) == 0 && hc_arena_stats(arena, HC_NODE_HERE, &stats) == 0 &&
+		          stats.ready == stats.frames && hc_arena_scrubber_start(arena, NULL) == -EAGAIN &&
+		          strstr(hc_error_detail(), "pids.max");
+		hc_arena_close(arena);
+		if (!ok) {
+			fprintf(stderr, "way %zu: %s\n", i, hc_error_detail());
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static void test_PD_05_arena_without_threads(void **state) {
+	(void)state;
+	struct test_group group;
+	if (!is_root() || !group_make(&group, "pids", "pids.max", "1", "pids.max", "1"))
+		skip();
+	in_group(&group, arena_with_one_task);
+}
+
 static int at_half_a_cpu(void *arg) {
 	const struct test_group *group = arg;
 	struct hc_default_threads by_default;
@@ -269,6 +303,7 @@ int main(void) {
 	        cmocka_unit_test(test_PD_05_process_limit),
 	        cmocka_unit_test(test_PD_05_pids_cgroup),
 	        cmocka_unit_test(test_PD_05_no_thread_at_all),
+	        cmocka_unit_test(test_PD_05_arena_without_threads),
 	        cmocka_unit_test(test_default_chunk_by_threads_that_run),
 	        cmocka_unit_test(test_PD_06_quota_of_half_a_cpu),
 	        cmocka_unit_test(test_PD_06_affinity_of_one_cpu),

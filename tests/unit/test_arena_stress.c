@@ -1,6 +1,7 @@
 /*
  * Threads that allocate, pin, write, check, unpin and free frames of all orders while the scrubber runs. No frame may be handed out
- * twice, nor be cleared while it is in use, and what is said to be zero has to be. HC_STRESS_SECONDS: how long (2).
+ * twice, nor be cleared while it is in use, and what is said to be zero has to be. HC_STRESS_SECONDS: how long (2);
+ * HC_STRESS_SEED: of what each thread does (1).
  */
 #include "support/support.h"
 
@@ -17,20 +18,27 @@
 #include "base/clock.h"
 #include "base/random.h"
 
-#define FRAME ((size_t)4096)
-#define FRAMES ((size_t)4096)
+/* Small, so that much happens in little memory. */
+#define FRAME ((size_t)256)
+/* Two sections. */
+#define FRAMES ((size_t)65536)
 #define MAX_ORDER 9
 #define THREADS 4
-#define HELD_MAX 24
+/* More than there is, when all are in use. */
+#define HELD_MAX 1200
 
 struct stress {
 	struct hc_arena *arena;
 	char *memory;
 	uint64_t until_ns;
 	atomic_ulong rounds, not_zero, written_over, failures, unexpected;
-	/* A frame in use, for who plants a fault; NULL: nobody does. */
+	/* A line of a frame in use, for who plants a fault. */
 	_Atomic(char *) victim;
-	bool planted;
+};
+
+struct user {
+	struct stress *stress;
+	uint64_t random;
 };
 
 struct held {
@@ -39,28 +47,28 @@ struct held {
 	uint64_t pattern;
 };
 
-/* The first and the last word of each base frame: a clear leaves none of them, nor does another owner. */
+/* A word of each line: a clear of any part leaves not all of them, nor does another owner. */
 static void write_pattern(char *at, const struct held *held) {
-	for (size_t i = 0; i < (size_t)1 << held->order; i++) {
-		memcpy(at + i * FRAME, &held->pattern, 8);
-		memcpy(at + (i + 1) * FRAME - 8, &held->pattern, 8);
-	}
+	for (size_t i = 0; i < FRAME << held->order; i += 64)
+		memcpy(at + i, &held->pattern, 8);
 }
 
 static bool has_pattern(const char *at, const struct held *held) {
-	for (size_t i = 0; i < (size_t)1 << held->order; i++)
-		if (memcmp(at + i * FRAME, &held->pattern, 8) != 0 ||
-		        memcmp(at + (i + 1) * FRAME - 8, &held->pattern, 8) != 0)
+	for (size_t i = 0; i < FRAME << held->order; i += 64)
+		if (memcmp(at + i, &held->pattern, 8) != 0)
 			return false;
 	return true;
 }
 
 static void take(struct stress *stress, struct held *held, uint64_t *random) {
 	uint64_t dice = hc_random_next(random);
-	/* Small ones more often. */
+	/* Small ones more often, and of all sizes now and then. */
 	held->order = (unsigned)__builtin_ctzll((dice >> 40) | UINT64_C(1) << MAX_ORDER);
-	unsigned flags = dice >> 63 ? HC_ZEROED : 0;
-	int r = hc_arena_alloc(stress->arena, held->order, HC_NODE_HERE, flags, &held->frame);
+	if ((dice >> 20 & 3) == 0)
+		held->order = (unsigned)(dice >> 22 & 0xff) % (MAX_ORDER + 1);
+	unsigned flags = (dice >> 63 ? HC_ZEROED : 0) | (dice >> 62 & 1 ? HC_LATER : 0) |
+	                 (dice >> 61 & 1 ? HC_STRICT : 0);
+	int r = hc_arena_alloc(stress->arena, held->order, (int)(dice >> 60 & 1), flags, &held->frame);
 	if (r < 0) {
 		held->frame = NULL;
 		atomic_fetch_add(&stress->failures, 1);
@@ -73,6 +81,7 @@ static void take(struct stress *stress, struct held *held, uint64_t *random) {
 		atomic_fetch_add(&stress->not_zero, 1);
 	held->pattern = hc_random_next(random) | 1;
 	write_pattern(at, held);
+	atomic_store(&stress->victim, at);
 }
 
 static void give(struct stress *stress, struct held *held, uint64_t *random) {
@@ -94,9 +103,10 @@ static void give(struct stress *stress, struct held *held, uint64_t *random) {
 }
 
 static void *use(void *arg) {
-	struct stress *stress = arg;
-	struct held held[HELD_MAX] = {0};
-	uint64_t random = (uint64_t)(uintptr_t)&held;
+	struct user *user = arg;
+	struct stress *stress = user->stress;
+	static _Thread_local struct held held[HELD_MAX];
+	uint64_t random = user->random;
 	while (hc_clock_ns() < stress->until_ns) {
 		struct held *one = &held[hc_random_next(&random) % HELD_MAX];
 		if (one->frame)
@@ -122,49 +132,77 @@ static void *look(void *arg) {
 	return NULL;
 }
 
-static double seconds(void) {
-	const char *text = getenv("HC_STRESS_SECONDS");
-	return text ? strtod(text, NULL) : 2;
+/* Clears what is in use, as a scrubber would that took a frame from another list than it should. */
+static void *clear_in_use(void *arg) {
+	struct stress *stress = arg;
+	while (hc_clock_ns() < stress->until_ns) {
+		char *victim = atomic_load(&stress->victim);
+		if (victim)
+			hc_clear(victim + 64, 64);
+	}
+	return NULL;
 }
 
-static struct hc_arena *opened(char *memory) {
+static double setting(const char *name, double usual) {
+	const char *text = getenv(name);
+	return text ? strtod(text, NULL) : usual;
+}
+
+/* Halves on two nodes. */
+static int node_of(void *user, const void *address, size_t len) {
+	(void)len;
+	return (const char *)address >= (const char *)user + FRAMES * FRAME / 2;
+}
+
+static struct hc_arena *opened(char *memory, unsigned flags, enum hc_arena_init init) {
 	struct hc_arena *arena = NULL;
 	assert_ok(hc_arena_open(&(struct hc_arena_opts){.size = sizeof(struct hc_arena_opts),
 	                                .memory = memory,
 	                                .length = FRAMES * FRAME,
 	                                .frame_size = FRAME,
 	                                .largest = FRAME << MAX_ORDER,
-	                                .init = HC_ARENA_DEFERRED,
-	                                .flags = HC_ARENA_CLEAN},
+	                                .init = init,
+	                                .flags = flags,
+	                                .node_of = node_of,
+	                                .user = memory},
 	        &arena));
 	return arena;
 }
 
+/* Aligned to 8 MiB, so that all of it can be of the largest frames, and its halves are sections. */
 static char *memory(void) {
-	/* Aligned to the largest frame, so that all of it can be one. */
-	size_t most = FRAME << MAX_ORDER;
-	char *p = mmap(NULL, FRAMES * FRAME + most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t align = FRAMES / 2 * FRAME;
+	char *p = mmap(NULL, FRAMES * FRAME + align, PROT_READ | PROT_WRITE,
+	        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	assert_true(p != MAP_FAILED);
-	return (char *)(((uintptr_t)p + most - 1) & ~(uintptr_t)(most - 1));
+	return (char *)(((uintptr_t)p + align - 1) & ~(uintptr_t)(align - 1));
 }
 
-static void test_threads_and_the_scrubber(void **state) {
-	(void)state;
-	struct stress stress = {.memory = memory()};
-	stress.arena = opened(stress.memory);
-	assert_ok(hc_arena_scrubber_start(
-	        stress.arena, &(struct hc_scrubber_opts){.size = sizeof(struct hc_scrubber_opts), .step = 64 * FRAME}));
-	stress.until_ns = hc_clock_ns() + (uint64_t)(seconds() * 1e9);
-	pthread_t threads[THREADS], looking;
-	assert_int_equal(pthread_create(&looking, NULL, look, &stress), 0);
-	for (int i = 0; i < THREADS; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, use, &stress), 0);
+static void run_users(struct stress *stress, double seconds, void *(*beside)(void *)) {
+	double seed = setting("HC_STRESS_SEED", 1);
+	stress->until_ns = hc_clock_ns() + (uint64_t)(seconds * 1e9);
+	pthread_t threads[THREADS], other;
+	struct user users[THREADS];
+	assert_int_equal(pthread_create(&other, NULL, beside, stress), 0);
+	for (int i = 0; i < THREADS; i++) {
+		users[i] = (struct user){.stress = stress, .random = (uint64_t)seed * THREADS + (uint64_t)i};
+		assert_int_equal(pthread_create(&threads[i], NULL, use, &users[i]), 0);
+	}
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	pthread_join(looking, NULL);
+	pthread_join(other, NULL);
+}
+
+static void stress_arena(char *at, unsigned flags, enum hc_arena_init init, double seconds) {
+	struct stress stress = {.memory = at};
+	stress.arena = opened(at, flags, init);
+	assert_ok(hc_arena_scrubber_start(
+	        stress.arena, &(struct hc_scrubber_opts){.size = sizeof(struct hc_scrubber_opts), .step = 64 * FRAME}));
+	run_users(&stress, seconds, look);
 	assert_ok(hc_arena_scrubber_stop(stress.arena));
 
 	struct hc_arena_stats stats = {.size = sizeof(stats)};
+	assert_ok(hc_arena_wait(stress.arena));
 	assert_ok(hc_arena_check(stress.arena));
 	assert_ok(hc_arena_stats(stress.arena, HC_NODE_HERE, &stats));
 	print_message("%lu rounds, %lu without a frame, %llu MiB scrubbed, %llu cleared, %llu merges\n",
@@ -186,18 +224,31 @@ static void test_threads_and_the_scrubber(void **state) {
 	assert_null(hc_arena_close(stress.arena));
 }
 
-/* That such a test can fail: a frame that is in use is cleared. */
+static void test_threads_and_the_scrubber(void **state) {
+	(void)state;
+	double seconds = setting("HC_STRESS_SECONDS", 2);
+	char *at = memory();
+	stress_arena(at, HC_ARENA_CLEAN, HC_ARENA_DEFERRED, seconds / 2);
+	/* What the first left there is dirt. */
+	memset(at, 0x5a, FRAMES * FRAME);
+	stress_arena(at, 0, HC_ARENA_PARALLEL, seconds / 2);
+}
+
+/* That such a test can fail: a frame that is in use is cleared, by another thread, or where that would be reported by this one. */
 static void test_a_clear_in_use_is_seen(void **state) {
 	(void)state;
 	struct stress stress = {.memory = memory()};
-	stress.arena = opened(stress.memory);
-	uint64_t random = 1;
-	struct held held = {0};
-	while (!held.frame || held.order < 3)
+	stress.arena = opened(stress.memory, HC_ARENA_CLEAN, HC_ARENA_SERIAL);
+	if (!under_sanitizer()) {
+		run_users(&stress, 0.2, clear_in_use);
+	} else {
+		uint64_t random = 1;
+		struct held held = {0};
 		take(&stress, &held, &random);
-	assert_ok(hc_clear((char *)hc_frame_address(stress.arena, held.frame) + 5 * FRAME, FRAME));
-	give(&stress, &held, &random);
-	assert_int_equal(atomic_load(&stress.written_over), 1);
+		assert_ok(hc_clear((char *)hc_frame_address(stress.arena, held.frame) + 64, 64));
+		give(&stress, &held, &random);
+	}
+	assert_true(atomic_load(&stress.written_over) > 0);
 	assert_null(hc_arena_close(stress.arena));
 }
 

@@ -2,6 +2,7 @@
 #include "support/support.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "arena/fill.h"
@@ -40,15 +41,19 @@ static void test_sse2(void **state) {
 
 static void test_avx2(void **state) {
 	(void)state;
-	if (!(hc_processor_here()->features & HC_FEATURE_BIT(HC_FEATURE_AVX2)))
+	if (!(hc_processor_here()->features & HC_FEATURE_BIT(HC_FEATURE_AVX2))) {
+		printf("this processor lacks avx2\n");
 		skip();
+	}
 	check_fill(hc_fill_avx2);
 }
 
 static void test_avx512(void **state) {
 	(void)state;
-	if (!(hc_processor_here()->features & HC_FEATURE_BIT(HC_FEATURE_AVX512F)))
+	if (!(hc_processor_here()->features & HC_FEATURE_BIT(HC_FEATURE_AVX512F))) {
+		printf("this processor lacks avx512f\n");
 		skip();
+	}
 	check_fill(hc_fill_avx512);
 }
 #endif

@@ -7,13 +7,15 @@
 #include <hugeclear/sys.h>
 
 #include "base/size.h"
+#include "bench/bench_arena.h"
 #include "bench/bench_clear.h"
+#include "bench/bench_frames.h"
 #include "bench/bench_map.h"
 #include "bench/harness.h"
 #include "bench/room.h"
 #include "cli.h"
 
-static const struct bench *const benchmarks[] = {&bench_clear, &bench_map};
+static const struct bench *const benchmarks[] = {&bench_clear, &bench_map, &bench_frames, &bench_arena};
 
 #define LEN(array) (sizeof(array) / sizeof(*(array)))
 

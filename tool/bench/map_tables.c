@@ -8,28 +8,7 @@
 #include "base/size.h"
 #include "bench/bench_map.h"
 #include "bench/host.h"
-
-/* "512 ns", "1.23 us", "298 us", "12.3 ms", "1.20 s" */
-struct time_text {
-	char s[16];
-};
-
-static struct time_text time_words(double seconds) {
-	static const struct {
-		double scale;
-		const char *unit;
-	} units[] = {{1e9, "ns"}, {1e6, "us"}, {1e3, "ms"}, {1, "s"}};
-	struct time_text text = {"-"};
-	size_t i = 0;
-	if (!isfinite(seconds))
-		return text;
-	while (i < 3 && seconds * units[i].scale >= 999.5)
-		i++;
-	double value = seconds * units[i].scale;
-	int digits = i == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-	snprintf(text.s, sizeof(text.s), "%.*f %s", digits, value, units[i].unit);
-	return text;
-}
+#include "bench/time_text.h"
 
 /* The mean of a metric, or its largest sample; NAN where there is none. */
 static double mean_of(const struct bench_run *run, size_t i, size_t metric) {
@@ -87,11 +66,11 @@ static void print_row(const struct map_bench *bench, const struct bench_run *run
 	else
 		fprintf(out, " %7s", "-");
 	bool demand = work->function == FUNCTION_DEMAND;
-	fprintf(out, " %8s %8s %8s %8s %8s\n", time_words(mean_of(run, i, MAP_SECONDS)).s,
-	        time_words(mean_of(run, i, MAP_MUNMAP)).s,
-	        time_words(mean_of(run, i, demand ? MAP_FAULT_P50 : MAP_STEP_P50)).s,
-	        time_words(mean_of(run, i, demand ? MAP_FAULT_P99 : MAP_STEP_P99)).s,
-	        time_words(largest_of(run, i, demand ? MAP_FAULT_MAX : MAP_STEP_MAX)).s);
+	fprintf(out, " %8s %8s %8s %8s %8s\n", bench_time_text(mean_of(run, i, MAP_SECONDS)).s,
+	        bench_time_text(mean_of(run, i, MAP_MUNMAP)).s,
+	        bench_time_text(mean_of(run, i, demand ? MAP_FAULT_P50 : MAP_STEP_P50)).s,
+	        bench_time_text(mean_of(run, i, demand ? MAP_FAULT_P99 : MAP_STEP_P99)).s,
+	        bench_time_text(largest_of(run, i, demand ? MAP_FAULT_MAX : MAP_STEP_MAX)).s);
 }
 
 static void print_threads(const struct map_bench *bench, const struct bench_run *run, FILE *out) {
@@ -141,8 +120,8 @@ static bool print_victim(const struct map_bench *bench, size_t i, enum victim_wh
 		const struct latency *latency = &work->victims->at[where][what];
 		bool any = latency->count > 0, enough = latency->count >= MAP_P99_LEAST;
 		few = few || !enough;
-		fprintf(out, " %9s %8s", time_words(enough ? (double)latency_at(latency, 0.99) / 1e9 : NAN).s,
-		        time_words(any ? (double)latency->max / 1e9 : NAN).s);
+		fprintf(out, " %9s %8s", bench_time_text(enough ? (double)latency_at(latency, 0.99) / 1e9 : NAN).s,
+		        bench_time_text(any ? (double)latency->max / 1e9 : NAN).s);
 	}
 	fputc('\n', out);
 	return few;
@@ -180,7 +159,7 @@ static void print_checks(const struct map_bench *bench, const struct bench_run *
 	}
 	if (longest)
 		fprintf(out, "not in it: hc_map_open() looks at limits before and at the pages afterwards, up to %s\n",
-		        time_words((double)longest / 1e9).s);
+		        bench_time_text((double)longest / 1e9).s);
 }
 
 void map_print(const void *state, const struct bench_run *run, FILE *out) {
