@@ -31,6 +31,7 @@
 #define LINE 64
 /* More frames at a time say nothing more. */
 #define FRAMES_MOST 65536
+#define ROUND_FRAMES 4096
 /* Newer than some headers: mmap(2), the size of hugetlb pages as a power of two. */
 #ifndef MAP_HUGE_SHIFT
 #define MAP_HUGE_SHIFT 26
@@ -76,7 +77,9 @@ struct arena_bench {
 	struct bench_run *run;
 	struct hc_frame **held; /* of all threads */
 	char **mapped;          /* the same of the kernel's */
-	uint64_t left;          /* bytes of such pages that the kernel still has, beside the arena's */
+	/* Frames of each order that it has when all are free: fewer than bytes would do, where it isn't aligned to them. */
+	uint64_t has[HC_ARENA_ORDERS_MAX];
+	uint64_t left; /* bytes of such pages that the kernel still has, beside the arena's */
 	struct latency *latencies;
 	struct span *spans;
 };
@@ -188,13 +191,19 @@ static int option(void *state, const char *verb, int c, const char *value) {
 
 /* ---- Set-up -------------------------------------------------------------- */
 
+/* How many frames a sample takes: as many of the kernel's as of the arena, if it has them. */
+static uint64_t frames_of(const struct arena_bench *bench, const struct arena_work *work) {
+	uint64_t nr = hc_min(bench->has[work->order], FRAMES_MOST);
+	return work->function == ARENA_MMAP ? hc_min(nr, bench->left / work->frame) : nr;
+}
+
 /* Each thread has a frame at least. */
 static bool has_room(struct arena_bench *bench, const struct arena_work *work) {
-	uint64_t room = work->function == ARENA_MMAP ? bench->left : bench->memory->bytes;
-	if (room / work->frame >= work->threads)
+	uint64_t nr = frames_of(bench, work);
+	if (nr >= work->threads)
 		return true;
-	bench_note(bench->run, "%s of %s by %s isn't measured: %s are left for it", function_names[work->function],
-	        hc_size_exact(work->frame).s, hc_counted(work->threads, "thread").s, hc_size_rounded(room).s);
+	bench_note(bench->run, "%s of %s by %s isn't measured: there are only %llu", function_names[work->function],
+	        hc_size_exact(work->frame).s, hc_counted(work->threads, "thread").s, (unsigned long long)nr);
 	return false;
 }
 
@@ -224,6 +233,9 @@ static int add_work(struct arena_bench *bench, struct bench_run *run, struct are
 static int add_works(struct arena_bench *bench, struct bench_run *run) {
 	struct hc_arena_stats stats = {.size = sizeof(stats)};
 	int r = hc_arena_stats(bench->arena, HC_NODE_HERE, &stats);
+	for (unsigned order = stats.max_order + 1; r == 0 && order-- > 0;)
+		bench->has[order] = stats.free_blocks[order] +
+		                    (order < stats.max_order ? 2 * bench->has[order + 1] : 0);
 	for (size_t f = 0; r == 0 && f < bench->nr_frames; f++) {
 		uint64_t frame = bench->frames[f];
 		if (!hc_is_power_of_two(frame) || frame < stats.frame_size ||
@@ -331,6 +343,8 @@ struct job {
 	struct arena_bench *bench;
 	const struct arena_work *work;
 	uint64_t nr; /* of frames of all threads */
+	uint64_t
+	        rounds; /* of all of them, where it doesn't matter what they were before: few would be the clock's time */
 	bool clocked;
 	/* Of the kernel's: whether they are of huge pages, what is touched of each, and what is mapped more to align them. */
 	bool huge;
@@ -420,9 +434,11 @@ static int run_member(void *arg, unsigned thread, unsigned nr_threads) {
 	struct arena_bench *bench = job->bench;
 	uint64_t first = job->nr * thread / nr_threads, last = job->nr * (thread + 1) / nr_threads;
 	struct latency *latency = &bench->latencies[thread];
+	int r = 0;
 	bench->spans[thread].began_ns = hc_clock_ns();
-	int r = job->work->function == ARENA_MMAP ? use_kernel(job, bench->mapped + first, last - first, latency)
-	                                          : use_arena(job, bench->held + first, last - first, latency);
+	for (uint64_t round = 0; round < job->rounds && r == 0; round++)
+		r = job->work->function == ARENA_MMAP ? use_kernel(job, bench->mapped + first, last - first, latency)
+		                                      : use_arena(job, bench->held + first, last - first, latency);
 	bench->spans[thread].ended_ns = hc_clock_ns();
 	return r;
 }
@@ -481,9 +497,8 @@ static int sample(void *state, size_t i, uint64_t repeats, struct bench_sample *
 	struct arena_bench *bench = state;
 	const struct arena_work *work = &bench->works[i];
 	struct job job = {.bench = bench, .work = work};
-	bool kernel = work->function == ARENA_MMAP;
-	job.nr = hc_min(
-	        (kernel ? hc_min(bench->left, bench->memory->bytes) : bench->memory->bytes) / work->frame, FRAMES_MOST);
+	job.nr = frames_of(bench, work);
+	job.rounds = work->function <= ARENA_PINNED && !work->write ? hc_div_up(ROUND_FRAMES, job.nr) : 1;
 	job.huge = bench->memory->kind != HC_PAGES_BASE && work->frame >= bench->memory->page_size;
 	job.page = job.huge ? bench->memory->page_size : hc_machine_memory(bench->run->machine)->base_page_size;
 	job.slack = job.huge && bench->memory->kind == HC_PAGES_THP ? (size_t)bench->memory->page_size : 0;
@@ -493,7 +508,7 @@ static int sample(void *state, size_t i, uint64_t repeats, struct bench_sample *
 		r = cli_interrupted(NULL) ? -ECANCELED : run_pass(&job, &ns);
 		ret_sample->ns += ns;
 	}
-	double each = (double)ret_sample->ns / 1e9 / (double)repeats / (double)job.nr;
+	double each = (double)ret_sample->ns / 1e9 / (double)repeats / (double)job.nr / (double)job.rounds;
 	/* Apart, for reading the clock costs as much as a frame. */
 	uint64_t unused;
 	job.clocked = true;
