@@ -70,8 +70,9 @@ tap_program() { # RUNNER NAME CMD...
 	build-support/tally.py tap "$results/all" "$runner" "$name" "$status" "$out" || :
 }
 
-# Process groups of their own that run beside this one, and end with it.
+# Process groups of their own that run beside this one, and end with it; and what each prints.
 beside=()
+beside_logs=()
 trap 'for group in "${beside[@]}"; do kill -- -"$group" 2>/dev/null || :; done' EXIT
 
 # Many tests wait more than they work, or run one at a time: others fill the gaps.
@@ -81,15 +82,18 @@ start_beside() { # LOG CMD...
 	set -m
 	"$@" >"$results/$log" 2>&1 </dev/null &
 	beside+=($!)
+	beside_logs+=("$log")
 	set +m
 }
 
-# Waits for the last one that was started, and shows what it printed.
-wait_beside() { # LOG
-	# What it failed in is in the results, and that it died is seen there.
-	wait "${beside[-1]}" || :
-	unset 'beside[-1]'
-	cat "$results/$1"
+# Waits for those that were started last, until so many are left, and shows what they printed.
+wait_beside() { # LEFT
+	while [ ${#beside[@]} -gt "$1" ]; do
+		# What it failed in is in the results, and that it died is seen there.
+		wait "${beside[-1]}" || :
+		cat "$results/${beside_logs[-1]}"
+		unset 'beside[-1]' 'beside_logs[-1]'
+	done
 }
 
 lint_beside() {
@@ -101,21 +105,26 @@ lint_beside() {
 short_tier() {
 	begin lint
 	start_beside lint.log lint_beside
-	build_step gcc && suites gcc unit integration cli checks isa vm
+	# What touches pools has to wait for command tests that run beside.
+	if build_step gcc; then
+		suites gcc unit integration
+		start_beside gcc.cli.out suites gcc cli
+		suites gcc checks isa vm
+	fi
 	build_step clang && suites clang unit isa
 	if build_step asan; then
-		suites asan unit integration fuzz
-		# What touches pools has to wait for it.
+		suites asan unit fuzz
+		wait_beside 1
+		suites asan integration
 		start_beside asan.cli.out suites asan cli
 	fi
 	if build_step tsan; then
 		suites tsan unit
-		[ ${#beside[@]} -lt 2 ] || wait_beside asan.cli.out
+		wait_beside 1
 		suites tsan integration
 	fi
 	build_step arm64 && suites arm64 arm64
-	[ ${#beside[@]} -lt 2 ] || wait_beside asan.cli.out
-	wait_beside lint.log
+	wait_beside 0
 }
 
 # What takes too long for every change.

@@ -121,6 +121,8 @@ for run in json.load(sys.stdin)["runs"]:
 	[ "$(jq -r '[.runs[] | .case.then // "none"] | unique | join(",")' "$BATS_TEST_TMPDIR/suite.json")" = none,write ]
 	run_hc bench suite --full -s 1M -l 1 --format json
 	expect_status 0
+	# What two parts measured alike is there once, or nobody could read it.
+	[ "$(field '[.runs[] | [.bench, .metric, .case]] | length - (unique | length)')" = 0 ]
 	[ "$(field '[.runs[] | select(.bench == "clear") | .case.function] | unique | join(",")')" = base,default,method,patched ]
 	[ "$(field '[.runs[] | select(.bench == "map") | .case.function] | unique | join(",")')" = demand,idle,populate ]
 	[ "$(field '[.runs[].case.threads | values] | unique | join(",")')" = 1,2 ]

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <hugeclear/arena.h>
 #include <hugeclear/clear.h>
 
 #define MIB ((size_t)1 << 20)
@@ -38,6 +39,41 @@ static void right(void) {
 	if (hc_is_clear(p, 8 * MIB) != 0 || p[4 * MIB] != 0)
 		abort();
 	free(p);
+}
+
+static struct hc_frame *make_frame(char *memory, struct hc_arena **ret_arena) {
+	struct hc_arena_opts opts = {
+	        .size = sizeof(opts), .memory = memory, .length = MIB, .frame_size = 4096, .init = HC_ARENA_SERIAL};
+	struct hc_frame *frame;
+	if (hc_arena_open(&opts, ret_arena) < 0 || hc_arena_alloc(*ret_arena, 2, HC_NODE_HERE, HC_ZEROED, &frame) < 0)
+		abort();
+	return frame;
+}
+
+/* Handed out, given back, handed out again, and the caller's in the end. */
+static void right_frame(void) {
+	struct hc_arena *arena;
+	char *memory = aligned_alloc(4096, MIB);
+	struct hc_frame *frame = make_frame(memory, &arena);
+	for (int i = 0; i < 2; i++) {
+		memset(hc_frame_address(arena, frame), 1, 16384);
+		if (hc_arena_free(arena, frame, 2) < 0 || hc_arena_scrub(arena, MIB, NULL) < 0 ||
+		        hc_arena_alloc(arena, 2, HC_NODE_HERE, HC_ZEROED, &frame) < 0)
+			abort();
+	}
+	hc_arena_free(arena, frame, 2);
+	hc_arena_close(arena);
+	memset(memory, 1, MIB);
+	free(memory);
+}
+
+static void freed_frame(void) {
+	struct hc_arena *arena;
+	hidden = aligned_alloc(4096, MIB);
+	struct hc_frame *frame = make_frame(hidden, &arena);
+	char *volatile p = hc_frame_address(arena, frame);
+	hc_arena_free(arena, frame, 2);
+	p[100] = 1;
 }
 
 static void freed(void) {
@@ -152,6 +188,8 @@ static const struct {
 	void (*fn)(void);
 } plants[] = {
         {"right", right},
+        {"right-frame", right_frame},
+        {"freed-frame", freed_frame},
         {"freed", freed},
         {"freed-large", freed_large},
         {"one-byte-more", one_byte_more},

@@ -284,6 +284,36 @@ static void test_deferred_hands_out_every_frame_once(void **state) {
 	munmap(p, frames * FRAME);
 }
 
+/* 64 GiB: 16,777,216 frames, each handed out once. Where every frame has a shadow of its own, 4 GiB in frames of 2 MiB. */
+static void test_every_frame_of_64_GiB_once(void **state) {
+	(void)state;
+	unsigned order = under_sanitizer() ? 9 : 0;
+	size_t frames = ((size_t)(under_sanitizer() ? 4 : 64) << 30) / FRAME, nr = frames >> order;
+	char *p = address_space(frames, 0);
+	unsigned char *seen = calloc(nr / 8, 1);
+	struct hc_arena *arena = NULL;
+	assert_ok(hc_arena_open(&(struct hc_arena_opts){.size = sizeof(struct hc_arena_opts),
+	                                .memory = p,
+	                                .length = frames * FRAME,
+	                                .frame_size = FRAME,
+	                                .init = HC_ARENA_DEFERRED},
+	        &arena));
+	assert_ok(hc_arena_wait(arena));
+	struct hc_frame *frame;
+	for (size_t i = 0; i < nr; i++) {
+		if (hc_arena_alloc(arena, order, HC_NODE_HERE, 0, &frame) != 0)
+			fail_msg("frame %zu: %s", i, hc_error_detail());
+		size_t at = (size_t)((char *)hc_frame_address(arena, frame) - p) / FRAME >> order;
+		if (at >= nr || seen[at / 8] & 1 << at % 8)
+			fail_msg("frame %zu is handed out twice, or outside", at);
+		seen[at / 8] |= (unsigned char)(1 << at % 8);
+	}
+	assert_error(hc_arena_alloc(arena, 0, HC_NODE_HERE, 0, &frame), ENOMEM);
+	assert_null(hc_arena_close(arena));
+	free(seen);
+	munmap(p, frames * FRAME);
+}
+
 /* Looked up, walked and closed while threads are at it. */
 static void test_PD_04_used_before_the_workers_are_finished(void **state) {
 	(void)state;
@@ -391,6 +421,7 @@ int main(void) {
 	        cmocka_unit_test(test_stop_and_progress),
 	        cmocka_unit_test(test_deferred_takes_memory_at_use),
 	        cmocka_unit_test(test_deferred_hands_out_every_frame_once),
+	        cmocka_unit_test(test_every_frame_of_64_GiB_once),
 	        cmocka_unit_test(test_PD_04_used_before_the_workers_are_finished),
 	        cmocka_unit_test(test_fork_in_the_middle),
 	        cmocka_unit_test(test_an_arena_holds_its_map),

@@ -298,6 +298,37 @@ static void test_scrubber(void **state) {
 	munmap(p, 2048 * FRAME);
 }
 
+static int at_once(void *user) {
+	(void)user;
+	return 1;
+}
+
+/* One step, and then nothing for months: a byte a second. And one that is told to stop before its first step. */
+static void test_scrubber_keeps_its_rate(void **state) {
+	(void)state;
+	char *p = arena_memory(1024);
+	struct hc_arena *arena = opened((struct hc_arena_opts){
+	        .memory = p, .length = 1024 * FRAME, .largest = 512 * FRAME, .init = HC_ARENA_SERIAL});
+	atomic_uint steps = 0;
+	struct hc_scrubber_opts opts = {
+	        .size = sizeof(opts), .step = 64 * FRAME, .rate = 1, .progress = told, .user = &steps};
+	assert_ok(hc_arena_scrubber_start(arena, &opts));
+	while (atomic_load(&steps) == 0)
+		usleep(1000);
+	usleep(20000);
+	assert_ok(hc_arena_scrubber_stop(arena));
+	assert_int_equal(atomic_load(&steps), 1);
+	assert_int_equal(stats_of(arena, HC_NODE_HERE).scrubbed_bytes, 64 * FRAME);
+	opts.rate = 0;
+	opts.stop = at_once;
+	assert_ok(hc_arena_scrubber_start(arena, &opts));
+	usleep(20000);
+	assert_ok(hc_arena_scrubber_stop(arena));
+	assert_int_equal(atomic_load(&steps), 1);
+	close_arena(arena);
+	munmap(p, 1024 * FRAME);
+}
+
 /* ---- Pins ---------------------------------------------------------------------------------------------------- */
 
 static void test_pins(void **state) {
@@ -406,6 +437,7 @@ int main(void) {
 	        cmocka_unit_test(test_zeroed_frames),
 	        cmocka_unit_test(test_clean_and_dirty_merge_only_in_need),
 	        cmocka_unit_test(test_scrubber),
+	        cmocka_unit_test(test_scrubber_keeps_its_rate),
 	        cmocka_unit_test(test_pins),
 	        cmocka_unit_test(test_the_check_finds_what_is_broken),
 	};

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <hugeclear/arena.h>
 #include <hugeclear/clear.h>
 #include <hugeclear/map.h>
 #include <hugeclear/sys.h>
@@ -95,6 +96,40 @@ static uint64_t node_free(int node) {
 }
 
 /* ---- Two nodes ----------------------------------------------------------- */
+
+/* Frames so small that a section of them is a huge page, and huge pages by turns: each frame is of the node that the kernel says. */
+static void test_frames_are_of_the_nodes_of_their_memory(void **state) {
+	(void)state;
+	struct hc_map *map;
+	assert_ok(
+	        hc_map_open(8 * page, OPTS(.flags = POPULATE, .placement = HC_PLACE_INTERLEAVE, .nodes = "0-1"), &map));
+	struct hc_arena *arena;
+	struct hc_arena_opts opts = {.size = sizeof(opts),
+	        .map = map,
+	        .frame_size = page / 32768,
+	        .largest = page,
+	        .flags = HC_ARENA_CLEAN,
+	        .threads = 2};
+	assert_ok(hc_arena_open(&opts, &arena));
+	struct hc_frame *frames[8], *none;
+	for (int i = 0; i < 4; i++) {
+		assert_ok(hc_arena_alloc(arena, 15, 1, HC_ZEROED | HC_STRICT, &frames[i]));
+		assert_int_equal(hc_frame_node(frames[i]), 1);
+		assert_int_equal(node_of_page(hc_frame_address(arena, frames[i])), 1);
+	}
+	assert_error(hc_arena_alloc(arena, 0, 1, HC_STRICT, &none), ENOMEM);
+	assert_detail_has("on node 1");
+	for (int i = 4; i < 8; i++) {
+		assert_ok(hc_arena_alloc(arena, 15, 1, 0, &frames[i]));
+		assert_int_equal(hc_frame_node(frames[i]), 0);
+		assert_int_equal(node_of_page(hc_frame_address(arena, frames[i])), 0);
+	}
+	assert_ok(hc_arena_free(arena, frames[6], 15));
+	assert_error(hc_arena_alloc(arena, 0, 1, HC_STRICT, &none), ENOMEM);
+	assert_ok(hc_arena_check(arena));
+	assert_null(hc_arena_close(arena));
+	hc_map_close(map);
+}
 
 static void test_bound_pages_lie_on_their_node(void **state) {
 	(void)state;
@@ -554,6 +589,7 @@ int main(int argc, char **argv) {
 	        cmocka_unit_test(test_node_is_drained_before_populating),
 	        cmocka_unit_test(test_reset_leaves_pages_where_they_are),
 	        cmocka_unit_test(test_NM_06_a_cpuset_that_takes_a_node_away),
+	        cmocka_unit_test(test_frames_are_of_the_nodes_of_their_memory),
 	};
 	const struct CMUnitTest memoryless[] = {
 	        cmocka_unit_test(test_NM_03_memory_of_a_node_without_memory),

@@ -41,8 +41,11 @@ static const struct part {
         {&bench_clear, true, false, "Transparent huge pages", {"-p", "thp"}},
         {&bench_clear, true, false, "Base pages", {"-p", "base"}},
         {&bench_map, false, false, "Fresh memory from the kernel", {"-l", "3"}},
+        {&bench_frames, false, false, "Frame descriptors", {"-l", "3"}},
         {&bench_map, true, false, "Fresh memory, one thread and two", {"-t", "1,2"}},
         {&bench_map, true, false, "What others suffer meanwhile", {"--victim"}},
+        {&bench_frames, true, false, "Frame descriptors in fresh memory", {"--descriptors", "fresh"}},
+        {&bench_arena, true, false, "Frames, of an arena and of the kernel", {"-t", "1,2"}},
 };
 
 static const struct option suite_options[] = {

@@ -26,6 +26,8 @@ struct bench_session {
 /* ---- Results ------------------------------------------------------------- */
 
 static int add_results(const struct bench_session *session, const struct bench_run *run) {
+	/* Of benchmarks before this one in the session, which may have had the same cases. */
+	size_t earlier = json_array_size(json_object_get(session->document, "runs"));
 	int r = 0;
 	for (size_t i = 0; i < run->nr_cases && r == 0; i++) {
 		const struct bench_case *c = &run->cases[i];
@@ -47,7 +49,7 @@ static int add_results(const struct bench_session *session, const struct bench_r
 			        .warmup = &series->warmup,
 			        .nr_warmup = series->has_warmup,
 			};
-			r = results_add(session->document, &result);
+			r = results_add(session->document, &result, earlier);
 		}
 	}
 	json_t *notes = json_object_get(session->document, "notes");

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -55,7 +56,8 @@ static json_t *outliers(const double *samples, size_t n, size_t *ret_found) {
 	return places;
 }
 
-int results_add(json_t *document, const struct results_run *run) {
+/* In the place of the one that is there, or behind the last. */
+static int put_run(json_t *document, const struct results_run *run, size_t place) {
 	struct statistics s;
 	int r = statistics_of(run->samples, run->nr_samples, &s);
 	if (r < 0)
@@ -75,10 +77,55 @@ int results_add(json_t *document, const struct results_run *run) {
 		ok = json_object_set_new(object, "below_clock_resolution", json_true()) == 0;
 	if (ok && nr_far > 0)
 		ok = json_object_set(object, "outliers", far) == 0;
-	ok = ok && json_array_append(json_object_get(document, "runs"), object) == 0;
+	json_t *runs = json_object_get(document, "runs");
+	if (ok)
+		ok = (place < json_array_size(runs) ? json_array_set(runs, place, object)
+		                                    : json_array_append(runs, object)) == 0;
 	json_decref(object);
 	json_decref(far);
 	return ok ? 0 : hc_fail_memory("no memory for the results");
+}
+
+static bool is_same(const json_t *object, const struct results_run *run) {
+	return strcmp(json_string_value(json_object_get(object, "bench")), run->bench) == 0 &&
+	       strcmp(json_string_value(json_object_get(object, "metric")), run->metric) == 0 &&
+	       json_equal(json_object_get(object, "case"), run->params);
+}
+
+/* before and after, in one array. Freed by the caller; NULL: no memory. */
+static double *joined(const json_t *before, const double *after, size_t nr_after, size_t *ret_nr) {
+	size_t nr = json_array_size(before);
+	double *all = calloc(nr + nr_after + 1, sizeof(*all));
+	for (size_t i = 0; all && i < nr; i++)
+		all[i] = json_number_value(json_array_get(before, i));
+	if (all && nr_after > 0)
+		memcpy(all + nr, after, nr_after * sizeof(*all));
+	*ret_nr = nr + nr_after;
+	return all;
+}
+
+static int add_samples(json_t *document, const struct results_run *run, size_t place) {
+	json_t *before = json_incref(json_array_get(json_object_get(document, "runs"), place));
+	struct results_run both = *run;
+	double *samples = joined(json_object_get(before, "samples"), run->samples, run->nr_samples, &both.nr_samples);
+	double *warmup = joined(json_object_get(before, "warmup"), run->warmup, run->nr_warmup, &both.nr_warmup);
+	both.samples = samples;
+	both.warmup = warmup;
+	both.got = json_object_get(before, "got");
+	both.below_clock = run->below_clock || json_is_true(json_object_get(before, "below_clock_resolution"));
+	int r = samples && warmup ? put_run(document, &both, place) : hc_fail_memory("no memory for samples");
+	free(samples);
+	free(warmup);
+	json_decref(before);
+	return r;
+}
+
+int results_add(json_t *document, const struct results_run *run, size_t earlier) {
+	const json_t *runs = json_object_get(document, "runs");
+	for (size_t i = 0; i < earlier && i < json_array_size(runs); i++)
+		if (is_same(json_array_get(runs, i), run))
+			return add_samples(document, run, i);
+	return put_run(document, run, SIZE_MAX);
 }
 
 /* ---- The file ------------------------------------------------------------ */

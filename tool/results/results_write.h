@@ -34,8 +34,12 @@ struct results_run {
 	size_t nr_warmup;
 };
 
-/* Appends a run, with its mean, deviation and the samples that are far off. -EINVAL without samples; -ENOMEM. */
-int results_add(json_t *document, const struct results_run *run);
+/*
+ * Appends a run, with its mean, deviation and the samples that are far off. Where one of the first earlier runs of the
+ * document is the same bench, metric and case, the samples are added to that: a file has each once.
+ * -EINVAL without samples; -ENOMEM.
+ */
+int results_add(json_t *document, const struct results_run *run, size_t earlier);
 
 /* ---- The file ------------------------------------------------------------ */
 

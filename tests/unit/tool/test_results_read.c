@@ -170,12 +170,14 @@ static void test_what_is_written_is_read(void **state) {
 	json_t *written = results_new(json_pack("{s:s}", "kernel", "6.18.0")),
 	       *params = json_pack("{s:I}", "size", (json_int_t)4096);
 	const double samples[] = {0.1, 1.0 / 3};
-	assert_ok(results_add(written, &(struct results_run){.bench = "clear",
-	                                       .metric = "seconds",
-	                                       .unit = "s",
-	                                       .params = params,
-	                                       .samples = samples,
-	                                       .nr_samples = 2}));
+	assert_ok(results_add(written,
+	        &(struct results_run){.bench = "clear",
+	                .metric = "seconds",
+	                .unit = "s",
+	                .params = params,
+	                .samples = samples,
+	                .nr_samples = 2},
+	        0));
 	struct results_file *file;
 	assert_ok(results_file_open(path, &file));
 	assert_ok(results_file_commit(file, written));

@@ -40,13 +40,15 @@ static json_t *document_of(const double *samples, size_t n) {
 	json_t *document = results_new(json_pack("{s:s}", "kernel", "6.18.0"));
 	json_t *params = json_pack("{s:I}", "size", (json_int_t)4096);
 	assert_non_null(document);
-	assert_ok(results_add(document, &(struct results_run){.bench = "clear",
-	                                        .metric = "throughput",
-	                                        .unit = "GiB/s",
-	                                        .higher_is_better = true,
-	                                        .params = params,
-	                                        .samples = samples,
-	                                        .nr_samples = n}));
+	assert_ok(results_add(document,
+	        &(struct results_run){.bench = "clear",
+	                .metric = "throughput",
+	                .unit = "GiB/s",
+	                .higher_is_better = true,
+	                .params = params,
+	                .samples = samples,
+	                .nr_samples = n},
+	        0));
 	json_decref(params);
 	return document;
 }
@@ -112,18 +114,55 @@ static void test_BN_09_null_instead_of_nan_and_inf(void **state) {
 	/* Samples that aren't numbers are refused: they are measurements, not unknowns. */
 	document = results_new(json_object());
 	json_t *params = json_object();
-	assert_error(results_add(document, &(struct results_run){.bench = "clear",
-	                                           .metric = "throughput",
-	                                           .unit = "GiB/s",
-	                                           .params = params,
-	                                           .samples = (double[]){INFINITY},
-	                                           .nr_samples = 1}),
+	assert_error(results_add(document,
+	                     &(struct results_run){.bench = "clear",
+	                             .metric = "throughput",
+	                             .unit = "GiB/s",
+	                             .params = params,
+	                             .samples = (double[]){INFINITY},
+	                             .nr_samples = 1},
+	                     0),
 	        EINVAL);
 	assert_error(results_add(document,
 	                     &(struct results_run){
-	                             .bench = "clear", .metric = "throughput", .unit = "GiB/s", .params = params}),
+	                             .bench = "clear", .metric = "throughput", .unit = "GiB/s", .params = params},
+	                     0),
 	        EINVAL);
 	json_decref(params);
+	json_decref(document);
+}
+
+/* The same work measured twice in a process: once in the file, with all samples, or nobody could read it again. */
+static void test_work_that_is_measured_twice_is_there_once(void **state) {
+	(void)state;
+	json_t *document = document_of((double[]){1, 2}, 2), *same = json_pack("{s:I}", "size", (json_int_t)4096),
+	       *other = json_pack("{s:I}", "size", (json_int_t)8192);
+	struct results_run run = {.bench = "clear",
+	        .metric = "throughput",
+	        .unit = "GiB/s",
+	        .higher_is_better = true,
+	        .params = same,
+	        .samples = (double[]){6},
+	        .nr_samples = 1,
+	        .warmup = (double[]){9},
+	        .nr_warmup = 1};
+	assert_ok(results_add(document, &run, 1));
+	const json_t *runs = json_object_get(document, "runs"), *both = json_array_get(runs, 0);
+	assert_int_equal(json_array_size(runs), 1);
+	assert_int_equal(json_array_size(json_object_get(both, "samples")), 3);
+	assert_true(json_number_value(json_object_get(both, "mean")) == 3);
+	assert_int_equal(json_integer_value(json_object_get(both, "n")), 3);
+	assert_int_equal(json_array_size(json_object_get(both, "warmup")), 1);
+	/* Another case, another metric, or none before it. */
+	run.params = other;
+	assert_ok(results_add(document, &run, 1));
+	run.metric = "seconds";
+	assert_ok(results_add(document, &run, 2));
+	assert_int_equal(json_array_size(runs), 3);
+	assert_ok(results_add(document, &run, 0));
+	assert_int_equal(json_array_size(runs), 4);
+	json_decref(same);
+	json_decref(other);
 	json_decref(document);
 }
 
@@ -293,6 +332,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup_teardown(test_BN_09_seventeen_digits_come_back, make_folder, remove_folder),
 	        cmocka_unit_test_setup_teardown(test_BN_09_null_instead_of_nan_and_inf, make_folder, remove_folder),
+	        cmocka_unit_test(test_work_that_is_measured_twice_is_there_once),
 	        cmocka_unit_test_setup_teardown(test_BN_09_a_locale_with_a_decimal_comma, make_folder, remove_folder),
 	        cmocka_unit_test(test_BN_04_far_samples_are_named_not_dropped),
 	        cmocka_unit_test_setup_teardown(test_open_leaves_everything_as_it_was, make_folder, remove_folder),
