@@ -123,6 +123,7 @@ for run in json.load(sys.stdin)["runs"]:
 	expect_status 0
 	# What two parts measured alike is there once, or nobody could read it.
 	[ "$(field '[.runs[] | [.bench, .metric, .case]] | length - (unique | length)')" = 0 ]
+	[ "$(field '.notes | length - (unique | length)')" = 0 ]
 	[ "$(field '[.runs[] | select(.bench == "clear") | .case.function] | unique | join(",")')" = base,default,method,patched ]
 	[ "$(field '[.runs[] | select(.bench == "map") | .case.function] | unique | join(",")')" = demand,idle,populate ]
 	[ "$(field '[.runs[].case.threads | values] | unique | join(",")')" = 1,2 ]

@@ -25,6 +25,17 @@ struct bench_session {
 
 /* ---- Results ------------------------------------------------------------- */
 
+/* Once, whoever says it again. Takes note, NULL for want of memory. */
+static int add_note(json_t *document, json_t *note) {
+	json_t *notes = json_object_get(document, "notes");
+	bool there = false;
+	for (size_t i = 0; note && i < json_array_size(notes); i++)
+		there = there || json_equal(json_array_get(notes, i), note);
+	int r = there ? 0 : json_array_append(notes, note);
+	json_decref(note);
+	return r == 0 ? 0 : hc_fail_memory("no memory for the results");
+}
+
 static int add_results(const struct bench_session *session, const struct bench_run *run) {
 	/* Of benchmarks before this one in the session, which may have had the same cases. */
 	size_t earlier = json_array_size(json_object_get(session->document, "runs"));
@@ -52,10 +63,8 @@ static int add_results(const struct bench_session *session, const struct bench_r
 			r = results_add(session->document, &result, earlier);
 		}
 	}
-	json_t *notes = json_object_get(session->document, "notes");
 	for (size_t i = 0; i < run->nr_notes && r == 0; i++)
-		if (json_array_append_new(notes, json_sprintf("%s: %s", run->bench->name, run->notes[i])) < 0)
-			r = hc_fail_memory("no memory for the results");
+		r = add_note(session->document, json_sprintf("%s: %s", run->bench->name, run->notes[i]));
 	if (run->interrupted)
 		json_object_set_new(session->document, "interrupted", json_true());
 	return r;
