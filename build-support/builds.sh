@@ -8,13 +8,14 @@ options_of() { # BUILD
 	case $1 in
 	# What is measured and what users get.
 	release) echo --buildtype=release -Dtests=false ;;
-	gcc) echo --buildtype=debugoptimized ;;
+	# As it is released, with its tests.
+	gcc) echo --buildtype=release -Ddebug=true ;;
 	clang | lint) echo --buildtype=debugoptimized ;;
-	# The fuzzers are part of it: they want the same sanitizers.
-	asan) echo --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true ;;
+	# The fuzzers are part of it: they want the same sanitizers. Less optimised it compiles faster than it runs slower.
+	asan) echo --buildtype=debugoptimized -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true ;;
 	# The library and its plain tests; run under qemu-user.
 	arm64) echo --buildtype=debugoptimized -Dtool=false --cross-file build-support/aarch64-linux-gnu.ini ;;
-	tsan) echo --buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false ;;
+	tsan) echo --buildtype=debugoptimized -Doptimization=1 -Db_sanitize=thread -Db_lundef=false ;;
 	esac
 }
 

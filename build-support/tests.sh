@@ -107,6 +107,7 @@ short_tier() {
 	start_beside lint.log lint_beside
 	# What touches pools has to wait for command tests that run beside.
 	if build_step gcc; then
+		recover_pages
 		suites gcc unit integration
 		start_beside gcc.cli.out suites gcc cli
 		suites gcc checks isa vm
@@ -138,6 +139,7 @@ long_tier() {
 	rounds=1 HC_STRESS_SECONDS=100 suites asan unit
 	rounds=1 HC_STRESS_SECONDS=100 suites tsan unit
 	step lint clang_tidy_deep lint_clang_tidy_deep || :
+	build_step release || :
 	tap_program long verdicts tests/long/check_verdicts.py
 	tap_program long pages_given_back tests/long/check_pages_given_back.py
 	tap_program long bare_debian tests/long/debootstrap.sh "$results"
@@ -148,7 +150,8 @@ run_tests() { # LONG
 	[ "$1" = 0 ] || need_packages long
 	start_results test
 	fetch_kernel
-	build_step release && recover_pages
+	# This build is as the one that is released.
+	hugeclear=build/gcc/tool/hugeclear
 	short_tier || :
 	[ "$1" = 0 ] || long_tier || :
 	finish_results

@@ -99,7 +99,8 @@ HC_API size_t hc_arena_descriptors_size(size_t length, size_t frame_size);
  * Cuts memory into frames and initialises their descriptors. The memory itself isn't touched.
  *
  * Sections, of as many frames as the largest frame has and at least 32768, are what is initialised, and
- * what is ready or isn't. All descriptors together have to fit into available memory.
+ * what is ready or isn't. All descriptors together have to fit into the machine's available memory; what a memory cgroup leaves
+ * isn't asked, as it could reclaim more.
  *
  * Returns 0 and an arena for hc_arena_close(); on an error nothing is left:
  *   -EINVAL for settings that make no sense, memory that isn't aligned or is less than a frame;

@@ -25,7 +25,7 @@
 int hc_arena_check_owner(const struct hc_arena *arena) {
 	if (!arena)
 		return hc_fail(EINVAL, "no arena");
-	if (*arena->alive != 1)
+	if (*arena->alive != 1 || (arena->pid != 0 && arena->pid != getpid()))
 		return hc_fail(ECHILD, "the arena belongs to the process that opened it, not to its child");
 	return 0;
 }
@@ -102,9 +102,10 @@ static int make_canary(struct hc_arena *arena) {
 	if (p == MAP_FAILED)
 		return hc_fail_errno(errno, "no page for an arena");
 	arena->alive = p;
-	if (madvise(p, arena->page_size, MADV_WIPEONFORK) < 0)
-		return hc_fail_call(errno, "madvise(MADV_WIPEONFORK), Linux 4.14");
 	*arena->alive = 1;
+	/* Linux 4.14; elsewhere every call asks which process it is in. */
+	if (madvise(p, arena->page_size, MADV_WIPEONFORK) < 0)
+		arena->pid = getpid();
 	return 0;
 }
 
@@ -201,7 +202,7 @@ static int count_pinned(void *user, const struct hc_frame_view *view) {
 }
 
 struct hc_arena *hc_arena_close(struct hc_arena *arena) {
-	if (!arena || *arena->alive != 1)
+	if (!arena || hc_arena_check_owner(arena) < 0)
 		return NULL;
 	uint64_t pinned = 0;
 	hc_arena_walk(arena, count_pinned, &pinned);

@@ -125,6 +125,7 @@ struct hc_topology;
 
 struct hc_arena {
 	char *alive; /* a page that children of fork() find zeroed: its first byte is 1 where the arena is at home */
+	pid_t pid;   /* 0 where that page is wiped; else of the process that opened it */
 	struct hc_map *map; /* held; NULL: the caller's memory */
 	char *memory;
 	uint64_t nr_frames;

@@ -55,8 +55,7 @@ static int check_room(const struct hc_arena *arena, uint64_t bytes) {
 	uint64_t fit = meminfo.available / sizeof(struct hc_frame);
 	return hc_fail(ENOMEM,
 	        "%llu frames need %s of descriptors, and %s of memory are available, enough for %llu frames (an arena "
-	        "of %s): "
-	        "larger frames, or a smaller arena",
+	        "of %s): larger frames, or a smaller arena",
 	        (unsigned long long)arena->nr_frames, hc_size_rounded(bytes).s, hc_size_rounded(meminfo.available).s,
 	        (unsigned long long)fit, hc_size_rounded(fit << arena->frame_shift).s);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "base/arith.h"
 #include "base/counted.h"
@@ -18,12 +19,15 @@
 
 /* Looked at in one go: bounds the memory that takes; a larger page is looked at as a whole. */
 #define WINDOW ((uint64_t)64 << 20)
+/* Times, a millisecond apart: moving a page takes less, also in an emulated machine. */
+#define ASK_AGAIN_MAX 100
 
 struct survey {
 	const struct hc_root *root;
 	struct hc_map *map;
 	int only_node;     /* all memory is on it; -1: on several, or which isn't known */
 	bool ask_nodes;    /* by move_pages(2); a container's seccomp profile may forbid it */
+	bool in_vain;      /* it was asked so often for one page that it won't say */
 	uint64_t thp_size; /* PMD's; 0: no THP here */
 	bool any_thp_size; /* multi-size THP may be in it */
 	size_t stride;     /* base pages in a unit */
@@ -62,6 +66,19 @@ static int compare_parts(const void *a, const void *b) {
 
 /* ---- One window ----------------------------------------------------------------- */
 
+/*
+ * The node of a page that is there, and of which move_pages(2) said that it isn't: the kernel is just moving it, or making a
+ * huge page of it or small ones. It is there again at once.
+ */
+static int ask_again(struct survey *survey, void *page, int node) {
+	for (unsigned tries = 0; !survey->in_vain && (node == -ENOENT || node == -EBUSY); tries++) {
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		/* Then it is for another reason, and will be for the next page too. */
+		survey->in_vain = tries == ASK_AGAIN_MAX || hc_policy_page_nodes(&page, 1, &node) < 0;
+	}
+	return node;
+}
+
 /* Fills in nodes[i] for each i that is a multiple of stride, and is there. */
 static int read_nodes(struct survey *survey, char *p, size_t pages) {
 	const size_t stride = survey->stride;
@@ -75,6 +92,8 @@ static int read_nodes(struct survey *survey, char *p, size_t pages) {
 		return r;
 	for (size_t i = count; i-- > 0;) {
 		int node = r == 0 ? survey->nodes[i] : survey->only_node;
+		if (r == 0 && node < 0 && survey->there[i * stride])
+			node = ask_again(survey, survey->addresses[i], node);
 		survey->nodes[i * stride] = node < 0 ? survey->only_node : node;
 	}
 	return 0;

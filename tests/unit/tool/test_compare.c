@@ -509,6 +509,9 @@ static void test_equal_sides_seldom_differ(void **state) {
 	print_message("40 equal: %u\n", found);
 	assert_true(found <= 4);
 	/* The binomial of 1000 and 0.05 is between 30 and 72 in 998 of 1000; with 10 rows for the table as a whole. */
+	/* What follows is arithmetic, and takes sanitizers long. */
+	if (under_sanitizer())
+		return;
 	found = simulate(1000, 1, 1, is_a_difference);
 	print_message("1000 equal: %u\n", found);
 	assert_true(found >= 30 && found <= 72);
@@ -533,9 +536,11 @@ static void test_rounds_see_through_drift(void **state) {
 	unsigned found = simulate_drift(40, 1, 1, 0.1, true, is_a_difference);
 	print_message("40 equal, in rounds: %u\n", found);
 	assert_true(found <= 4);
-	found = simulate_drift(1000, 1, 1, 0.1, true, is_a_difference);
-	print_message("1000 equal, in rounds: %u\n", found);
-	assert_true(found >= 30 && found <= 72);
+	if (!under_sanitizer()) {
+		found = simulate_drift(1000, 1, 1, 0.1, true, is_a_difference);
+		print_message("1000 equal, in rounds: %u\n", found);
+		assert_true(found >= 30 && found <= 72);
+	}
 	found = simulate_drift(40, 1, 0.97, 0.1, true, is_slower);
 	print_message("40 slower by 3 %%, in rounds: %u\n", found);
 	assert_true(found >= 32);
