@@ -45,16 +45,28 @@ static void count_pages(struct hc_map *map, size_t step, unsigned *on) {
 	}
 }
 
-/* The library's own account is the kernel's. */
+/*
+ * The library's own account is the kernel's. Where not all THP came and they are on several nodes, kernels before 6.7 don't
+ * tell how many of each size are on which: then the sums have to be right.
+ */
 static void assert_parts(const struct hc_map *map, const unsigned *on, size_t step) {
-	uint64_t told[NODES] = {0};
+	uint64_t told[NODES] = {0}, untold = 0, all = 0;
 	const struct hc_map_part *part;
 	for (unsigned i = 0; (part = hc_map_part(map, i)); i++) {
+		if (part->node < 0 && hc_map_state(map)->kind == HC_PAGES_THP) {
+			untold += part->bytes;
+			continue;
+		}
 		assert_in_range(part->node, 0, NODES - 1);
 		told[part->node] += part->bytes;
 	}
-	for (unsigned node = 0; node < NODES; node++)
-		assert_int_equal(told[node], on[node] * step);
+	for (unsigned node = 0; node < NODES; node++) {
+		all += on[node] * step;
+		if (untold == 0)
+			assert_int_equal(told[node], on[node] * step);
+	}
+	if (untold > 0)
+		assert_int_equal(untold, all);
 }
 
 static void assert_all_on(struct hc_map *map, size_t step, int node) {
