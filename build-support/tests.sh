@@ -42,18 +42,16 @@ build_step() { # BUILD
 # Runs suites of a build, $rounds times where that is set. A suite that runs nothing, and a program that
 # dies, count as failed.
 suites() { # BUILD SUITE...
-	local build=$1 suite stress
+	local build=$1 suite
 	shift
 	for suite; do
 		local name="${rounds:+long.}$build.$suite" began=$SECONDS run=()
 		# These have a use for huge pages.
 		case $suite in integration | cli) run=(run_with_pages) ;; esac
-		# Together a minute of threads that use an arena; most where their races would be seen.
-		case $build in tsan) stress=30 ;; asan) stress=20 ;; *) stress=5 ;; esac
 		rm -f "build/$build/meson-logs/$name.json"
 		begin "$name"
 		# Sanitizers of this age don't know how far newer kernels spread addresses.
-		HC_STRESS_SECONDS=${HC_STRESS_SECONDS:-$stress} "${run[@]}" setarch -R meson test -C "build/$build" --no-rebuild --print-errorlogs \
+		"${run[@]}" setarch -R meson test -C "build/$build" --no-rebuild --print-errorlogs \
 			--suite "$suite" --repeat "${rounds:-1}" --logbase "$name" </dev/null >"$results/$name.log" 2>&1 || :
 		printf '%-8s %-14s (%d s) ' "${rounds:+long }$build" "$suite" $((SECONDS - began))
 		build-support/tally.py log "$results/all" "$name" "build/$build/meson-logs/$name.json" || :
@@ -96,6 +94,11 @@ wait_beside() { # LEFT
 	done
 }
 
+# Threads that use an arena, for longer than among the unit tests, in what time others leave.
+stress() { # BUILD SECONDS
+	step "$1" "stress_$2_s" env HC_STRESS_SECONDS="$2" nice -n 15 setarch -R "build/$1/tests/unit/test_arena_stress" || :
+}
+
 lint_beside() {
 	renice -n 10 "$BASHPID" >/dev/null
 	! step lint configure configure lint || lint_all || :
@@ -121,6 +124,9 @@ short_tier() {
 	fi
 	if build_step tsan; then
 		suites tsan unit
+		# A minute of it in all builds, while the command tests wait more than they work.
+		stress tsan 32
+		stress asan 20
 		wait_beside 1
 		suites tsan integration
 	fi

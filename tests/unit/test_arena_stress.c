@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <hugeclear/arena.h>
 #include <hugeclear/clear.h>
@@ -123,12 +124,15 @@ static void *use(void *arg) {
 
 static void *look(void *arg) {
 	struct stress *stress = arg;
-	while (hc_clock_ns() < stress->until_ns)
+	while (hc_clock_ns() < stress->until_ns) {
 		if (hc_arena_check(stress->arena) < 0) {
 			fprintf(stderr, "%s\n", hc_error_detail());
 			atomic_fetch_add(&stress->unexpected, 1);
 			break;
 		}
+		/* It holds all locks, and would have them again at once. */
+		usleep(20000);
+	}
 	return NULL;
 }
 
@@ -199,9 +203,13 @@ static void stress_arena(char *at, unsigned flags, enum hc_arena_init init, doub
 	assert_ok(hc_arena_scrubber_start(
 	        stress.arena, &(struct hc_scrubber_opts){.size = sizeof(struct hc_scrubber_opts), .step = 64 * FRAME}));
 	run_users(&stress, seconds, look);
-	assert_ok(hc_arena_scrubber_stop(stress.arena));
-
+	/* What the last ones freed is left to it, however little time it got before. */
 	struct hc_arena_stats stats = {.size = sizeof(stats)};
+	do {
+		usleep(1000);
+		assert_ok(hc_arena_stats(stress.arena, HC_NODE_HERE, &stats));
+	} while (stats.free_dirty > 0 || stats.scrubbing > 0);
+	assert_ok(hc_arena_scrubber_stop(stress.arena));
 	assert_ok(hc_arena_wait(stress.arena));
 	assert_ok(hc_arena_check(stress.arena));
 	assert_ok(hc_arena_stats(stress.arena, HC_NODE_HERE, &stats));
