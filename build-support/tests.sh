@@ -47,7 +47,7 @@ suites() { # BUILD SUITE...
 	for suite; do
 		local name="${rounds:+long.}$build.$suite" began=$SECONDS run=()
 		# These have a use for huge pages.
-		case $suite in integration | cli) run=(run_with_pages) ;; esac
+		case $suite in integration | cli | cli_long) run=(run_with_pages) ;; esac
 		rm -f "build/$build/meson-logs/$name.json"
 		begin "$name"
 		# Sanitizers of this age don't know how far newer kernels spread addresses.
@@ -138,6 +138,7 @@ short_tier() {
 long_tier() {
 	rounds=1 HC_FUZZ_SECONDS=${HC_FUZZ_SECONDS:-60} suites asan fuzz
 	rounds=1 HC_EVERY_BUILD=1 suites gcc isa
+	rounds=1 suites asan cli_long
 	# What goes wrong only sometimes: threads, and processes that change the same pools.
 	rounds=${HC_ROUNDS:-20} suites tsan unit integration
 	rounds=${HC_ROUNDS:-20} suites gcc integration
